@@ -501,7 +501,7 @@ for version in ("without scale", "with scale", "smaller start"):
 assert (runs["without scale"][..., 1].amin(1) > 2 * runs["with scale"][..., 1].amax(1)).all()
 assert (lengths["smaller start"] > 0.5 * lengths["without scale"]).all()
 # %% [markdown]
-# Without the scale this gradient is not small at all. It is even *longer*, because the scale divides not only the scores but also every gradient that comes back through them. But its length does not tell us how much is learned: with the smaller start, which finds the names, the gradient is about as long or longer. Besides, it is a sum over 128 questions, and most of them may add next to nothing to it. (An *Extra* shows how unequal such gradients are.)
+# Without the scale this gradient is not small at all. It is even *longer*, because the scale divides not only the scores but also every gradient that comes back through them. But its length does not tell us how much is learned: with the smaller start, which finds the names, the gradient is about as long or longer. Besides, it is an average over 128 questions, and most of them may add next to nothing to it. (An *Extra* shows how unequal such gradients are.)
 #
 # To test the suspicion itself, we must change the gradient of the softmax **and nothing else**. The next function returns the weights of a model's own scores, but sends back the gradient of another softmax, whose scores are multiplied by `factor`. (`detach` cuts a tensor off from the gradient.)
 
@@ -528,7 +528,7 @@ for name, scale, factor in (("large", 1.0, 1 / root), ("small", 1 / root, root))
     print(f"{name} scores, gradient of {other} ones: {min(shares):.2f} to {max(shares):.2f} found")
 assert max(exchanged["small"]) < 0.7 < 0.9 < min(exchanged["large"])
 # %% [markdown]
-# The gradient decides. With the gradient of small scores, the model without the scale learns as if it had one. With that of large scores, the model with the scale learns as little as if it had none. (It was much the same at other widths and learning rates.)
+# The gradient decides. With the gradient of small scores, the model without the scale learns as if it had one. With that of large scores, the model with the scale learns as little as if it had none.
 
 # %% [markdown]
 # So the paper looked in the right place. Large scores do no harm by themselves; the harm is done by the gradient that comes back through the softmax.

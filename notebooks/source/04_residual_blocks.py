@@ -410,7 +410,7 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. (In the fresh stack the tokens have also drawn together, to a spread of 0.003. If each token attends to itself alone, more than half of their spread is left.)
+# All six end far worse than a guess. (In the fresh stack the tokens have also drawn together, to a spread of 0.003. If each token attends to itself alone, they stay far apart.)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #

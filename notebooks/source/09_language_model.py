@@ -301,7 +301,7 @@ for name in ("6-gram", "yours", "larger"):
 assert nats["larger"] < min(nats[f"{order}-gram"] for order in tables) - 0.1
 
 # %% [markdown]
-# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. So it does on the whole test: gzip has 1.46 nats there, the 6-gram table 1.22, a 9-gram table with its six million entries 1.14, and this model 0.87. The package's smaller model (three layers, $d_{model} = 128$, 128 characters at a time, 6 000 steps) has 1.18 there, more than the 9-gram table. Size, steps, context and learning rate all differ, so this doesn't tell which of them made the difference.
+# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. It is ahead on the whole test, too: gzip has 1.46 nats there, the 6-gram table 1.22, a 9-gram table with its six million entries 1.14, and this model 0.87. The package's smaller model (three layers, $d_{model} = 128$, 128 characters at a time, 6 000 steps) has 1.18 there, more than the 9-gram table. Size, steps, context and learning rate all differ, so this doesn't tell which of them made the difference.
 
 # %%
 print(write(larger, "def read(self, size):\n", 400, temperature=0.5, seed=2)[0])
@@ -494,7 +494,7 @@ nearest = min(abs(rival - paid) for rival in rivals)
 print(f"the law missed it by {abs(by_law - paid):.3f}, the nearest rival by {nearest:.3f}")
 assert low < paid < high
 # %% [markdown]
-# The measurement could have refuted the law, and it refuted the three rivals instead. Nor is this one lucky table. We have also forecast tables of order 3, 4, 6 and 7, on the test and on the validation text, with each size averaged over several pieces. The law came nearer than each of its rivals in all eight cases. Small shares have to be averaged, though. From one piece of each size, two forecasts by the law for the 5-gram table can lie more than 0.3 nats apart.
+# The measurement could have refuted the law, and it refuted the three rivals instead. Nor is this one lucky table. We have also forecast tables of order 3, 4, 6 and 7, on the test and on the validation text, with each size averaged over several pieces. The law came nearer than each of its rivals in all eight cases. Small shares have to be averaged, though. With a single piece of each size, the law's forecasts for the 5-gram table can differ by more than 0.3 nats.
 
 # %% [markdown]
 # Does the law also hold for the *model*, as the number of its steps grows? Before you pay for a long training, test the rules where you already know the answer. The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds. Each rule sees the losses after 50, 100 and 200 steps. **Predict**: which of them comes nearest to the loss after 400?

@@ -179,7 +179,7 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # So pre-norm does not buy a lower loss in a shallow model. What it buys here is a deep model that begins to learn sooner at both rates. At the large rate, within 1000 steps, only the model with pre-norm learned at all.
 
 # %% [markdown]
-# Not everybody has moved the norm to the same place. [OLMo 2](https://arxiv.org/abs/2501.00656) norms what comes *out* of the sub-layer, still inside of the residual branch, $x + \text{norm}(f(x))$, and [Gemma 2](https://arxiv.org/abs/2408.00118) norms before and after the sub-layer. In all three the sum itself is left alone.
+# Not everybody has moved the norm to the same place. [OLMo 2](https://arxiv.org/abs/2501.00656) norms what comes *out* of the sub-layer, still inside of the residual branch, $x + \text{norm}(f(x))$, and [Gemma 2](https://arxiv.org/abs/2408.00118) norms before and after the sub-layer. There, too, the sum itself is left alone.
 
 # %% [markdown]
 # ## Swap 2: LayerNorm → RMSNorm
@@ -226,7 +226,7 @@ say_all("RMSNorm")
 assert effect("RMSNorm").abs().max() < 0.02
 
 # %% [markdown]
-# If the lost invariance costs anything, it is too little to stand out from the seeds. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and 25 % of the time. So a shorter norm can save time that a count of FLOPs does not show (lesson 13 says more about such counts).
+# If the lost invariance costs anything, it is less than our 0.03 nats. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and a quarter of the time. So a shorter norm can save time that a count of FLOPs does not show (lesson 13 says more about such counts).
 
 # %% [markdown]
 # **Exercise 1** (10 minutes, medium). The same norm stands in one more place in many models of today. [Qwen 3](https://arxiv.org/abs/2505.09388) and [Gemma 3](https://arxiv.org/abs/2503.19786) give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
@@ -258,7 +258,7 @@ for gate in (-4.0, 0.0, 2.0):
     print(f"gate {gate:4}: silu {silu(torch.tensor(gate)):5.2f}, passes {passed:5.2f} of 6")
 
 # %% [markdown]
-# A gate far below 0 lets nearly nothing pass, and a gate above 1.28 even enlarges. So the unit *multiplies* two features of $x$. A network with ReLUs can only come near to a product with many units, but two units of a SwiGLU make it exactly, since $\text{silu}(z) - \text{silu}(-z) = z$:
+# A gate far below 0 lets nearly nothing pass, and a gate above 1.28 even enlarges. So the unit *multiplies* two features of $x$. With ReLUs even many units only come near to a product, but two units of a SwiGLU make it exactly, since $\text{silu}(z) - \text{silu}(-z) = z$:
 
 # %%
 a, b = torch.randn(2, 1000)
@@ -266,7 +266,7 @@ product = silu(a) * b + silu(-a) * -b  # two hidden units: gates a and -a, the o
 print("two units = a product, max difference < 1e-5:", (product - a * b).abs().max().item() < 1e-5)
 
 # %% [markdown]
-# Three matrices instead of two would mean half as many parameters again. So that only the form changes, the hidden width goes down to 2/3 of what it was, from $4d$ to $\frac83 d$:
+# Three matrices instead of two would mean 1.5 times as many parameters. So that only the form changes, the hidden width goes down to 2/3 of what it was, from $4d$ to $\frac83 d$:
 
 # %%
 torch.manual_seed(0)
@@ -350,7 +350,7 @@ assert effect("RoPE").max() < -0.15
 assert last("RoPE", longer).max() < -0.15
 
 # %% [markdown]
-# This is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there beside either norm, and after 800 steps as well. Its size depends on the rate and on the length of the training. At a third of our rate it is 0.05 to 0.10 nats after 200 steps (three seeds), and at our own rate 0.11 to 0.12 are left after 2000 (two seeds).
+# This is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there beside either norm, and after 800 steps as well. Its size depends on the rate and on the length of the training. At a third of our rate it is below 0.1 nats after 200 steps (three seeds), and at our own rate 0.11 to 0.12 are left after 2000 (two seeds).
 #
 # But is it the *turning* that helps? RoPE differs from the sine in more than one way, so we need controls. Two more models have everything of today's block except for RoPE. One learns a vector for each position, as GPT-2 does, and adds it where the sine is added. The other gets no positions at all, and finds some order only through the causal mask.
 
@@ -497,7 +497,7 @@ ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
 plots.show(ax, alt="RoPE lies far left of no effect, pre-norm a little right, all others near")
 
 # %% [markdown]
-# **So what did each swap buy?** In models of this size only two bought a lower loss: RoPE about a fifth of a nat, from early on, and SwiGLU 0.06, but only in the longer training. Pre-norm bought depth, since it is what lets twelve layers learn at our rate, and in two layers it costs a little at first. The other three showed no effect on the loss that stands out from the seeds. Shared keys halve the cache, RMSNorm can save time, and without biases there is less to write and to store.
+# **So what did each swap buy?** In models of this size only two bought a lower loss: RoPE about a fifth of a nat, from early on, and SwiGLU 0.06, but only in the longer training. Pre-norm bought depth, since it is what lets twelve layers learn at our rate, and in two layers it costs a little at first. The other three moved the loss by less than our 0.03 nats. Shared keys halve the cache, RMSNorm can save time, and without biases there is less to write and to store.
 #
 # The table knows one width and one rate. We have also trained for 800 steps at twice the width, and at a third of the rate (three seeds each, not in the table). RoPE gained 0.09 to 0.27 nats there and SwiGLU 0.03 to 0.08, and pre-norm cost hardly anything.
 
@@ -620,7 +620,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # %% [markdown]
 # ## Quiz
 #
-# <details><summary>1. A model has 32 heads and 8 groups of keys and values. What becomes of its cache, and what of the FLOPs of its scores, beside 32 groups?</summary>
+# <details><summary>1. A model has 32 heads and 8 groups of keys and values. What becomes of its cache, and what of the FLOPs of its scores, compared with 32 groups?</summary>
 # The cache holds a quarter. The FLOPs of the scores stay, because every query still asks every key.
 # </details>
 # <details><summary>2. Why is the hidden width of SwiGLU 8/3 d_model, where it was 4 d_model?</summary>

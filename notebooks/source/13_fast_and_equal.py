@@ -36,7 +36,7 @@ device = default_device()
 #
 # In the lessons so far, whenever nobody asked attention for its weights (`need_weights=False`), it handed the work to PyTorch's fused kernel. Here we run that kernel beside the plain code of lesson 01, on a text of 4096 tokens and with one head.
 #
-# `seconds` takes the fastest of a few runs, and `in_turn` lets the computations that are compared take turns, so that all of them meet the machine in the same state. Both read processor time rather than the clock, because the clock also counts what other programs do in the meantime. (Processor time leaves out what a GPU does, so there, and on Windows, they read the clock.) `analysis.peak_bytes` counts how much memory a computation holds at its worst moment.
+# `seconds` takes the fastest of a few runs, and `in_turn` lets the computations that are compared take turns, so that all of them meet the machine in the same state. Both read processor time rather than the clock, because the clock also counts what other programs do in the meantime. (With a GPU, whose work processor time leaves out, and on Windows they read the clock.) `analysis.peak_bytes` counts how much memory a computation holds at its worst moment.
 
 # %%
 from functools import partial
@@ -267,7 +267,7 @@ assert sums[torch.bfloat16][2] < 0.9 < 1.1 < sums[torch.bfloat16][1]
 assert sums[torch.bfloat16][4] < 0.3
 assert max(abs(total - 1) for total in sums[torch.float32]) < 0.01
 # %% [markdown]
-# Float32 adds up the same inputs correctly, so the sums in bfloat16 are to blame. Each new sum is rounded to 8 bits. While what a tile adds is large beside the last bit, little harm is done. When it is about as large, each addition is rounded up or down by a good part of itself, so 2700 keys sum to too much, 3000 to too little, and 5000 come out right by luck. And once a tile adds less than half of the last bit, it is lost entirely: with 30 000 keys the sum stands still at 0.25, however much is added. So kernels read half precision but add up in float32, and `tiled_attention` does the same.
+# Float32 adds up the same inputs correctly, so the sums in bfloat16 are to blame. Each new sum is rounded to 8 bits. While what a tile adds is large beside the last bit, little harm is done. When it is about as large, each addition is rounded up or down by a good part of itself, so 2700 keys sum to too much, 3000 to too little, and 5000 come out right by luck. And once a tile adds less than half of the last bit, it is lost entirely: with 30 000 keys the sum stands still at 0.25, however many tiles follow. So kernels read half precision but add up in float32, and `tiled_attention` does the same.
 
 # %% [markdown]
 # ## Same as the package, same as torch
@@ -446,7 +446,7 @@ assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # %% [markdown]
 # ## One token at a time
 #
-# Attention is one thing that takes time; writing is another. A model that writes is the extreme case of low intensity, because each pass reads all the weights in order to produce a single token. What does a pass over several tokens cost? We try it with a matrix of 64 MB, with one of 256 kB, which stays in the cache, and with the code model of lesson 09. **Predict** how much longer eight tokens take than one:
+# Attention is one thing that takes time; writing is another. A model that writes is the extreme case of low intensity, because each pass reads all the weights in order to produce a single token. What does a pass over several tokens cost? We try it with a matrix of 67 MB, with one of 262 kB, which stays in the cache, and with the code model of lesson 09. **Predict** how much longer eight tokens take than one:
 
 # %%
 from dataclasses import replace
@@ -470,11 +470,11 @@ def pass_time(model, n_tokens):
     return seconds(model, prompt[None, :n_tokens], repeats=20)
 
 
-times = {"a matrix of 64 MB": eight_to_one(4096), "a matrix of 256 kB": eight_to_one(256)}
+times = {"a matrix of 67 MB": eight_to_one(4096), "a matrix of 262 kB": eight_to_one(256)}
 times["the code model"] = pass_time(code_model, 8) / pass_time(code_model, 1)
 for name, ratio in times.items():
     print(f"{name}: 8 tokens take {ratio:.1f} times as long as 1")
-assert max(times["a matrix of 64 MB"], times["the code model"]) < 8
+assert max(times["a matrix of 67 MB"], times["the code model"]) < 8
 # %% [markdown]
 # The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one. So tokens share something else, too.
 

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 15 · Since Llama
 #
-# The open models of 2026 keep less of a text than Llama does. You make the three ways in which they do it by hand, find them equal to the real ones, and measure what each gives up.
+# Many open models of 2026 keep less of a text than Llama does. You make the three ways in which they do it by hand, find them equal to the real ones, and measure what each gives up.
 #
 # **You will be able to**
 # - say what a layer keeps of a text, in bytes, and what it can no longer know,
@@ -55,7 +55,7 @@ print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 # %% [markdown]
 # **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** A layer can look at the last tokens alone, keep less of each token, or keep nothing of each. We take these three ways one at a time, and then count what they hold.
 #
-# Trainings that take longer were made beforehand, with five seeds each (where the steps are ten times as many, with one), by `python -m transformer_lab.training.experiments.since_llama`. The lesson draws its table, as means or with a dot for each training:
+# Longer trainings were made beforehand by `python -m transformer_lab.training.experiments.since_llama`, with five seeds each, and with one where the steps are ten times as many. The lesson plots them, as means or with a dot for each training:
 
 # %%
 table = training.load_table("since_llama")
@@ -270,7 +270,7 @@ ax = dots({name: ("caches", arm) for name, arm in rows.items()}, "nats", "nats a
 plots.show(ax, alt="All heads and one group lie around 2.3 nats, the latents around 2.5.")
 
 # %% [markdown]
-# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is a little worse. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent.
+# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is a little worse. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. In our small models there was no such loss that a latent could have prevented.
 
 # %% [markdown]
 # ## Keep nothing of each: a state
@@ -293,7 +293,7 @@ print("the first written again, as 20. Asked for it: ", (first @ again).item())
 # %% [markdown]
 # Keys at right angles do not disturb each other, but in $d_k$ dimensions there are only $d_k$ of them, and every further key mixes with the others. That is the first price. The last line shows a second one. What is written again is added, so that the answer is 30, where it should be 20.
 #
-# The **delta rule** ([Schlag et al., 2021](https://arxiv.org/abs/2102.11174)) mends the second. Before a position writes, it asks the state what it would answer by now, and writes only the difference, of which it takes a share $\beta_t$:
+# The **delta rule** ([Schlag et al., 2021](https://arxiv.org/abs/2102.11174)) mends the second. Before a position writes, it asks the state what it already answers to this key, and writes a share $\beta_t$ of the difference:
 #
 # $$S \leftarrow S + \beta_t\, k_t \big(v_t - S^\top k_t\big)^\top$$
 
@@ -590,7 +590,7 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 assert last["soft cap"].max() < last["plain"].min()
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and the models with a norm lose far less. A bound alone is not enough for that: the soft cap bounds the scores as well, and is nearer to the plain model than to those with a norm. Nor is it the learned weights (which lift the bound, so that a score can be 23), without which the norm does as well at the highest rate. Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the norm came. What else the norm does, these trainings do not tell.
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and the models with a norm lose far less. A bound alone is not enough for that: the soft cap bounds the scores as well, and is nearer to the plain model than to those with a norm. Nor do the learned weights explain it: without them the norm does as well at the highest rate. (They lift the bound, so that a score can be 23.) Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the norm came. What else the norm does, these trainings do not tell.
 #
 # Kimi K2 is trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the two matrices of a head whose largest score passes a limit.
 
@@ -743,7 +743,7 @@ assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in contro
 # With RoPE as it was trained, the loss rises by more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat within the first 64 characters already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
 
 # %% [markdown]
-# Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where far tokens and their order are needed, and this small model needs neither.
+# Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, with the window no layer sees what lies further back, and with the other control it has no order. A recipe is worth its price where far tokens and their order are needed, and this small model needs neither.
 
 # %% [markdown]
 # ## Extra: sharing out the work without a loss
@@ -768,4 +768,4 @@ loads = {arm: over_seeds("balance", arm, "largest load") for arm in ("free", "lo
 assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 
 # %% [markdown]
-# Left alone, the busiest expert gets about three times its share. A bias balances nearly as well as the loss does, and needs no gradient. In the quality of the models five seeds show no difference, neither between the two nor from the model that is not balanced. So at this size nothing is gained but order. It is the machines that need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.
+# Left alone, the busiest expert gets about three times its share. A bias balances nearly as well as the loss does, and needs no gradient. Five seeds show no difference in quality between the three models. So at this size nothing is gained but order. It is the machines that need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.

@@ -118,7 +118,7 @@ def divided_by_maximum(scores, dim):
 
 @softmax.mistake(
     "The sum has lost its axis, so the division lines it up with the wrong one: it fails, "
-    "or, worse, quietly divides rows by the sums of columns. `keepdim` keeps the axis."
+    "or, worse, quietly divides columns by the sums of rows. `keepdim` keeps the axis."
 )
 def axis_lost(scores, dim):
     exponentials = torch.exp(scores - scores.amax(dim, keepdim=True))

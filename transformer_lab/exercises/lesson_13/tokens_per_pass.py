@@ -23,7 +23,7 @@ def pass_case(acceptance: float, n_draft: int) -> Case:
     How many tokens does one pass of the model write, on average, in speculative decoding?
 
     In each round `n_draft` tokens are drafted. Suppose that each of them, if it comes to be judged, stands with
-    probability `acceptance`, from 0 to 1 with both ends, whatever the others do. The first that is rejected is
+    probability `acceptance`, from 0 to 1, both included, whatever the others do. The first that is rejected is
     replaced by another token, and those after it are thrown away. If none is rejected, one more token is written for
     nothing. Return the mean number of tokens that a round writes.
 

@@ -105,9 +105,7 @@ def right_axis_without_the_scale(query, key, value):
     return weights @ value, weights
 
 
-@clinic_01.mistake(
-    "Two softmaxes do not repair each other: the second makes nearly even weights of what the first returns."
-)
+@clinic_01.mistake("Two softmaxes do not repair each other: the second flattens what the first returns.")
 def second_softmax(query, key, value):
     weights = scaled_scores(query, key).softmax(1).softmax(-1)
     return weights @ value, weights

@@ -86,9 +86,9 @@ def ones_are_added(query, key, value, lengths):
 
 
 @clinic_02.mistake(
-    "The padding adds nothing now, because its values, or its weights after the softmax, are 0; so other numbers "
-    "there make no difference. But it still takes its share of the attention, and the output shrinks. That hides the "
-    "symptom and keeps the cause."
+    "The padding adds nothing now, because its values, or its weights after the softmax, are 0. But its "
+    "keys still take their share of the attention, and the output shrinks. That hides half of the symptom and keeps "
+    "the cause."
 )
 def padded_values_are_zero(query, key, value, lengths):
     words = ~padding_of(key, lengths)

@@ -33,8 +33,8 @@ def embedding_case(label: str, tokens: list[list[int]], width: int = 3) -> Case:
     statement="""
     What enters a Transformer: the vectors of the tokens times √d, and their positions. All shapes are right.
 
-    Symptom: a model that is given these vectors can't tell "dog bites man" from "man bites dog"; and the same sentence
-    twice in one batch gets two different results.
+    Symptom: an encoder that is given these vectors can't tell "dog bites man" from "man bites dog"; and the same
+    sentence twice in one batch gets two different results.
     """,
     returns=("vectors",),
     cases=(
@@ -98,7 +98,7 @@ def one_row_for_all(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[tokens.size(1) - 1]
 
 
-@clinic_04.mistake("The axis is right, but the first word gets position 1. The paper and the package count from 0.")
+@clinic_04.mistake("The axis is right, but the first word gets position 1. The package counts from 0.")
 def counted_from_one(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[1 : tokens.size(1) + 1]
 

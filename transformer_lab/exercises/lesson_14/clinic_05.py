@@ -75,8 +75,8 @@ def never_dropped(x, output, noise, rate, training):
 
 
 @clinic_05.mistake(
-    "Evaluation no longer depends on the noise, but its outputs are too small. The division in training keeps the mean "
-    "already; multiplying by 1 - rate belongs to the dropout that does *not* divide."
+    "Evaluation no longer depends on the noise, but has too little of `output`. The division in training keeps the "
+    "mean already; multiplying by 1 - rate belongs to the dropout that does *not* divide."
 )
 def scaled_in_evaluation(x, output, noise, rate, training):
     return x + (output * (noise >= rate) / (1 - rate) if training else output * (1 - rate))

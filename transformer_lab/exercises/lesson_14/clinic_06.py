@@ -127,7 +127,7 @@ def a_fourth_norm(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     return layer_normalised(with_gains(x, memory, attend, feed_forward, (gain_1, gain_2, gain_2)), gain_3)
 
 
-@clinic_06.mistake("The layer is pre-norm now: it normalises what enters a sub-layer, and never the sum.")
+@clinic_06.mistake("The layer is pre-norm now: it normalises what enters a sub-layer, and not what leaves the layer.")
 def before_each_sublayer(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     normed = layer_normalised(x, gain_1)
     x = x + attend(normed, normed)

@@ -33,7 +33,7 @@ def targets_case(label: str, targets: list[list[int]], pad_id: int, vocab: int) 
     statement="""
     The mean loss over all words of a batch. Padding is no word, and every batch has words.
 
-    Symptom: the same sentence, with the same model, has a smaller loss when its batch holds a longer sentence. A loss
+    Symptom: the same sentences, with the same model, have a smaller loss when more pads stand behind them. A loss
     curve looks best where the batches hold most padding.
     """,
     returns=("loss",),

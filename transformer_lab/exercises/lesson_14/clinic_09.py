@@ -110,10 +110,7 @@ def new_token_first(x, past, encoding):
     return attend_once(new, torch.cat([new, past], dim=1))
 
 
-@clinic_09.mistake(
-    "The past is thrown away: the token sees itself alone. Wrong positions no longer show, and neither does the "
-    "sentence."
-)
+@clinic_09.mistake("The past is thrown away: the token sees itself alone, and nothing of the sentence.")
 def past_thrown_away(x, past, encoding):
     new = x + encoding[past.size(1)]
     return attend_once(new, new)

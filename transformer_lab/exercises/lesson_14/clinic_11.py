@@ -118,10 +118,7 @@ def width_ignored(next_logits, bos_id, width, length):
     return beams_by(next_logits, bos_id, 1, length, lambda old, one, ids: old + one, log_probabilities)
 
 
-@clinic_11.mistake(
-    "The scores are multiplied: the product of two negative numbers is positive, and in the first step, where the "
-    "score is 0, all sentences get the same."
-)
+@clinic_11.mistake("The scores are multiplied: the first is 0, so the score of every sentence stays 0.")
 def scores_multiplied(next_logits, bos_id, width, length):
     return beams_by(next_logits, bos_id, width, length, lambda old, one, ids: old * one, log_probabilities)
 
@@ -132,8 +129,7 @@ def least_probable_kept(next_logits, bos_id, width, length):
 
 
 @clinic_11.mistake(
-    "The old score is halved in each step, as a running mean does: the last tokens weigh most, and the first hardly"
-    " count."
+    "The old score is halved in each step, as a running mean does: the last tokens weigh most, and the first least."
 )
 def running_mean(next_logits, bos_id, width, length):
     return beams_by(next_logits, bos_id, width, length, lambda old, one, ids: (old + one) / 2, log_probabilities)

@@ -186,7 +186,8 @@ def always_that_long(weight, inputs, targets, answers, portion, max_norm):
 
 
 @mend_accumulation.mistake(
-    "A last portion that is not full is left out. That makes all portions equal, but those answers are never learned."
+    "A last portion that is not full is left out. All portions have equally many rows then, but those answers "
+    "are never learned."
 )
 def last_portion_left_out(weight, inputs, targets, answers, portion, max_norm):
     full = len(inputs) // portion * portion or len(inputs)

@@ -49,7 +49,7 @@ sliding_window_mask = Exercise(
         "Write the table for four tokens and a window of 2 on paper, a row for each query. How many entries of the "
         "last row are True?",
         "A key is hidden for one of two reasons: it lies in the future, or it lies too far in the past. Each reason "
-        "alone leaves a triangle.",
+        "alone hides a triangle.",
         "How far back does a key lie from its query? A table of these distances holds all that is needed: what is the "
         "smallest distance that may be seen, and what is the largest?",
     ),

@@ -104,7 +104,7 @@ def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(scree
     maps = [shown(matrix=f"{CROSS}.weights.{head}")["map"] for head in (0, 1)]
     looks = [(one + other) / 2 for one, other in zip(*(rows[shown()["at"]] for rows in maps), strict=True)]
     most = looks.index(max(looks))
-    word = screen.root.locator(f"[data-part=reads][data-s='{most}'] text").text_content()
+    word = screen.root.locator(f".tl-weave [data-part=reads][data-s='{most}'] text").text_content()
     answer = screen.root.locator(".tl-answer")
     assert f"looks most at “{word}”: {max(looks):.2f} of its attention" in answer.text_content()
     screen.button("cut the input's positions").click()

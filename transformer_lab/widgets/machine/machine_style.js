@@ -51,7 +51,7 @@ export const STYLE = `
 .tl-machine .tl-alone:not(.tl-near) .tl-crumbs span { display: none; }
 .tl-machine .tl-say { display: flex; gap: 12px; align-items: center; color: var(--tl-ink); }
 .tl-machine .tl-say div { display: flex; flex: none; }
-.tl-machine .tl-say p { margin: 0; line-height: 1.4; }
+.tl-machine.tl-view .tl-say p { margin: 0; max-width: none; line-height: 1.4; }
 .tl-machine .tl-say i { font: italic 16px var(--tl-serif); white-space: nowrap; margin-right: 8px; }
 .tl-machine .tl-say i::before { content: "\\A"; white-space: pre; }
 .tl-machine .tl-say small { font-size: 13px; color: var(--tl-soft); }

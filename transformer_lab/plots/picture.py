@@ -132,8 +132,9 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
             text.set_fontfamily(LETTERING)
     if (engine := figure.get_layout_engine()) is not None:
         engine.execute(figure)
+        place_alike(figure)
     dots = PIXELS * sharpness  # of an inch
-    needed = dots * figure.get_tightbbox().padded(0.1).get_points()
+    needed = (dots * figure.get_tightbbox().padded(0.1).get_points()).round(6)  # no pixel more for a rounding error
     crop = Bbox(np.array([np.floor(needed[0]), np.ceil(needed[1])]) / dots)  # whole pixels: cells are found by theirs
     with laid_out(figure):
         figure.savefig(full, format="rgba", dpi=dots, bbox_inches=crop)
@@ -142,6 +143,15 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
     method = Image.Quantize.MEDIANCUT if colours == 256 else Image.Quantize.MAXCOVERAGE  # of few, none may be far off
     image.quantize(colours, method).save(small, "png", optimize=True)
     return small.getvalue(), image.size, crop
+
+
+def place_alike(figure: Figure) -> None:
+    """Round all places, which the layout's solver finds anew each time, with other rounding errors."""
+    for part in figure.subfigs:
+        part.bbox_relative.set_points(part.bbox_relative.get_points().round(6))
+    for ax in figure.axes:
+        ax.set_position(Bbox(ax.get_position(original=True).get_points().round(6)), which="original")
+        ax.set_in_layout(True)
 
 
 @contextmanager

@@ -165,7 +165,7 @@ print("weights", weights.tolist(), "output", rounded(output))
 # A softmax over one score is 1, whatever the score is. So a word that is alone gets its own value back, unchanged.
 
 # %% [markdown]
-# Now it is your turn. In each exercise replace the `...`, run the cell, and then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made if it knows it. In a new cell `exercises.softmax` shows the full statement, and `exercises.softmax.hint()` a hint.
+# Now it is your turn. In each exercise replace the `...`, run the cell, and then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made, if it is one that it knows. In a new cell `exercises.softmax` shows the full statement, and `exercises.softmax.hint()` a hint.
 #
 # **Exercise 1** (5 minutes, easy). Write softmax yourself, from `torch.exp`, without torch's own. Scores of 1000 must not break it.
 
@@ -185,7 +185,7 @@ def scaled_dot_product_attention(query, key, value):
 # %%
 exercises.scaled_dot_product_attention.check(scaled_dot_product_attention)
 # %% [markdown]
-# **Exercise 3** (predict; 10 minutes, medium). You see the weights of an attention, and not its scores. What do the weights become if 100 is added to all scores? And if all scores are doubled? Predict both at once: `shift` is added to every score, and the result is multiplied by `factor`. Nothing but the old weights is needed.
+# **Exercise 3** (predict; 10 minutes, medium). You see the weights that attention gave, and not its scores. What do the weights become if 100 is added to all scores? And if all scores are doubled? Predict both at once: `shift` is added to every score, and the result is multiplied by `factor`. Nothing but the old weights is needed.
 
 # %% exercise="new_weights"
 def new_weights(weights, shift, factor):
@@ -299,7 +299,7 @@ output, same_weights = attend(words @ to_river, words, words @ w_v)
 print("output of bank:", rounded(output[bank]))
 print("same weights:", torch.equal(same_weights, by_query))
 # %% [markdown]
-# An attention with three learned matrices is called a **head**. Since $d_k$ and $d_v$ are usually smaller than the width of the words, $d_{model}$, each matrix keeps a few directions of the space and drops the others. A head therefore reads a little of each word, and hands over a little. As a module of PyTorch it looks like this:
+# Attention with three learned matrices of its own is called a **head**. Since $d_k$ and $d_v$ are usually smaller than the width of the words, $d_{model}$, each matrix keeps a few directions of the space and drops the others. A head therefore reads a little of each word, and hands over a little. As a module of PyTorch it looks like this:
 
 # %%
 class Head(nn.Module):
@@ -346,7 +346,7 @@ for d_k in (4, 16, 64, 256, 1024):
     print(f"d_k = {d_k:4}: variance {products.var():7.1f}, after scaling {scaled.var():.2f}")
     assert abs(products.var() / d_k - 1) < 0.1
 # %% [markdown]
-# Why should the size of a score matter? Here are random queries and eight random keys, which get wider as you move the slider. The bars are the weights of one query, and the curves beside them are explained below. Answer the question first. Then move the slider from 1 to 1024, once without and once with ÷ √d_k, and watch from which width on one weight is mostly above 0.9.
+# Why should the size of a score matter? Here are random queries and eight random keys, which get wider as you move the slider. The tubes are filled up to the weights of one query; their glow and the curves are explained below. Answer the question first. Then move the slider from 1 to 1024, once without and once with ÷ √d_k, and watch how often one weight is above 0.9.
 
 # %%
 torch.manual_seed(0)
@@ -366,7 +366,7 @@ for name, s in (("with scale", scores / widths[:, None].sqrt()), ("without scale
 assert stops["without scale"] > stops["with scale"]
 # %% [markdown]
 # <details><summary>After you have counted</summary>
-# With the scale no weight of this query passes 0.7. Without it, one key gets more than 0.9 at over half of the stops.
+# With the scale no weight of this query passes 0.7. Without it, a single key (not always the same) gets more than 0.9 at over half of the stops.
 # </details>
 #
 # A softmax that gives nearly all the weight to one key is called **saturated**. What would be wrong with that? The paper writes: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients" (§3.2.1). We shall test this suspicion. But first, where are those regions?
@@ -400,7 +400,7 @@ for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead 
     J = torch.diag(p) - torch.outer(p, p)
     print(f"ahead by {gap:4}: largest weight {p.max():.4f}, length of J {J.norm():.1e}")
 # %% [markdown]
-# Unless the loss is extremely steep there, hardly any gradient gets through to the scores. (The curves of the view above show the length of $J$, the root of the sum of its squared entries, for the median of all 200 queries.)
+# Unless the loss is extremely steep there, hardly any gradient gets through to the scores. (In the view above the glow of a tube is $p_i(1 - p_i)$, its entry on the diagonal of $J$. The curves show the length of $J$, the root of the sum of its squared entries: at each width the median of all 200 queries.)
 
 # %% [markdown]
 # **Exercise 5** (10 minutes, harder). Write the Jacobian of softmax for any number of rows of weights at once: `(…, S)` gives `(…, S, S)`.
@@ -478,7 +478,7 @@ for version, shares in found.items():
     assert version == "without scale" or shares.min() > 0.8
     assert version == "without scale" or (found["without scale"].amax(1) < shares.amin(1)).all()
 # %% [markdown]
-# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. A smaller start does about as well as the scale, which suggests that the trouble begins with the *first scores*. (It is no proof, because a smaller start changes a second thing: Adam's steps stay as long as before, and so they change a smaller matrix more. A cleaner test follows.) But large scores do not harm every model, since the one that is told the right name finds nearly all. The first *Extra* asks why.
+# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. (Its steep fall is mostly chance: 16 starts found 0.48, 0.49, 0.43 and 0.38 on average.) A smaller start does about as well as the scale, which suggests that the trouble begins with the *first scores*. (It is no proof, because a smaller start changes a second thing: Adam's steps stay as long as before, and so they change a smaller matrix more. A cleaner test follows.) But large scores do not harm every model, since the one that is told the right name finds nearly all. The first *Extra* asks why.
 #
 # Inside a Transformer nobody tells attention the right name. Does a model that is told only the number fail for good without the scale, or is it only slow? Train it four times as long:
 
@@ -489,7 +489,7 @@ for width, shares in longer.items():
     assert shares.mean() > found["without scale"][widths.index(width)].mean()
 assert longer[256].max() < longer[32].min()
 # %% [markdown]
-# It does learn without the scale, but late, and after 320 steps the wide model is still behind the narrow one. With the scale, 80 steps were enough for it.
+# It does learn without the scale, but late, and after 320 steps the wide model is behind the narrow one. With the scale, 80 steps were enough for it.
 #
 # Are small gradients the cause, as the paper suspects? Here is how long the gradient of $W^Q$ was in the first step of each training:
 
@@ -515,7 +515,7 @@ def with_gradient_of(factor):
 
     return weigh
 # %% [markdown]
-# One model has no scale, keeps its large scores, and gets the gradient that it would have with the scale. The other has the scale, keeps its small scores, and gets the gradient that it would have without:
+# One model has no scale, keeps its large scores, and its softmax sends back the gradient that it would send with the scale. The other has the scale, keeps its small scores, and its softmax sends back the gradient that it would send without:
 
 # %% tolerance=0.25
 torch.manual_seed(0)
@@ -637,7 +637,7 @@ shares = [learn_names(256, weigh=only_at_the_right)[0] for _ in range(3)]
 print(f"number, gradient only at the right name: {min(shares):.2f} to {max(shares):.2f} found")
 assert sum(shares) / 3 > by_loss["number", 0.002] + 0.2
 # %% [markdown]
-# Told the number, the model now learns about as well as if it were told the name with a square. So the gradients at the wrong names were what stood in its way.
+# Told the number, the model now learns about as well as with $(1 - p)^2$, the square that asks for the name. So the gradients at the wrong names stood in its way, because they drown the one at the right name, which has the small factor $p$. (The other way round works, too: with the gradient at the right name divided by $p$, and those at the wrong names left as they are, three starts found all names.)
 
 # %% [markdown]
 # The logarithm is worth a closer look, since every classifier has it in its loss: the cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. At the right class its size is $1 - p_c$, which is largest where the model is sure and wrong:
@@ -888,7 +888,7 @@ assert last["recurrent, 2 × orthogonal"] > 1e6
 assert curves["self-attention"][4] < curves["recurrent, 1.5 × orthogonal"][4]
 
 # %% [markdown]
-# In self-attention each word shares its weight among all, so the influence of one falls about like $1/n$. In a recurrent network it changes by a *factor* with every step, so it falls or explodes exponentially. A well-chosen matrix can hide this for a while: one and a half times orthogonal is ahead of attention at 32 words, and far behind at 256. With twice orthogonal the influence explodes instead. Gates, as in the [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735), are a remedy. What no start changes is that the $n$ steps come one after the other.
+# In self-attention each word shares its weight among all, so the influence of one falls about like $1/n$. In a recurrent network it changes by a *factor* with every step, so it falls or explodes exponentially. A well-chosen matrix can hide this for a while: one and a half times orthogonal is ahead of attention at 32 words, and far behind at 256. With twice orthogonal the influence explodes instead. Gates, as in the [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735), are a remedy where they stay nearly open. (PyTorch's LSTM starts with its gates half open, and there the influence of the first word vanishes, too.) What no start changes is that the $n$ steps come one after the other.
 
 # %% [markdown]
 # What does it cost? The paper's Table 1 compares orders of growth, for $n$ words of width $d$ and a convolution over $k$ neighbours:

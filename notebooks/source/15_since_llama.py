@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 15 · Since Llama
 #
-# Many open models of 2026 keep less of a text than Llama does. You make the three ways in which they do it by hand, find them equal to the real ones, and measure what each gives up.
+# Many open models of 2026 keep less of a text than Llama does. They do it in three ways. You build each by hand, find it equal to the real one, and measure what it gives up.
 #
 # **You will be able to**
 # - say what a layer keeps of a text, in bytes, and what it can no longer know,
@@ -48,14 +48,14 @@ print(f"DeepSeek-V3: {kept} numbers a token and layer; keys and values of", end=
 print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 
 # %% [markdown]
-# In most of these models few layers still look at the whole text, and DeepSeek's layers, which all do, keep little of it. ([Qwen 3.5](https://huggingface.co/docs/transformers/main/model_doc/qwen3_5) and [Gemma 4](https://huggingface.co/docs/transformers/main/model_doc/gemma4) are of 2026. We shall take their predecessors apart, which mix their layers in much the same proportion.) The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so that the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
+# In most of these models only a few layers still look at the whole text, and DeepSeek's layers, which all do, keep little of it. ([Qwen 3.5](https://huggingface.co/docs/transformers/main/model_doc/qwen3_5) and [Gemma 4](https://huggingface.co/docs/transformers/main/model_doc/gemma4) date from 2026. We shall take their predecessors apart, which mix their layers in much the same proportion.) The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
 #
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
 # %% [markdown]
-# **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** A layer can look at the last tokens alone, keep less of each token, or keep nothing of each. We take these three ways one at a time, and then count what they hold.
+# **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** A layer can look only at the last few tokens, keep less of each token, or keep no single token at all. We take these three ways one at a time, and then count what they hold.
 #
-# Longer trainings were made beforehand by `python -m transformer_lab.training.experiments.since_llama`, with five seeds each, and with one where the steps are ten times as many. The lesson plots them, as means or with a dot for each training:
+# The longer training runs were done beforehand by `python -m transformer_lab.training.experiments.since_llama`, with five seeds each, or with a single seed where there are ten times as many steps. The lesson plots them, as means or with a dot for each training:
 
 # %%
 table = training.load_table("since_llama")
@@ -73,7 +73,7 @@ def dots(rows, measure, x_label, **more):
     return plots.plot_runs(runs, x_label=x_label, **more)
 
 # %% [markdown]
-# Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones a model says nearly the same whatever its attention does.
+# Each part must also be the real one. So this function makes a tiny random model of a family from `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, which is read first all at once, and then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones the scores are so close to 0 in many of these models that a mistake in queries or keys would hardly show.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -125,7 +125,7 @@ def sliding_window_mask(length, window):
 exercises.sliding_window_mask.check(sliding_window_mask)
 
 # %% [markdown]
-# One layer cannot see beyond its window, but layers stand on each other. What a position has read, it hands on, so that each layer adds $w - 1$ positions, and through $L$ of them information can come from $L\,(w - 1)$ positions back. Is that exact? We take layers with random weights and ask for the gradient of the last output with respect to every input. Where it is zero, the input cannot be felt:
+# One layer cannot see beyond its window, but layers stand on each other. What a position has read, it hands on, so each layer adds $w - 1$ positions, and through $L$ of them information can come from $L\,(w - 1)$ positions back. Is that exact? We take layers with random weights and ask for the gradient of the last output with respect to every input. Where it is zero, the input cannot be felt:
 
 # %%
 def reach(n_layers, window):
@@ -183,10 +183,10 @@ with torch.no_grad():
 print("after 20 tokens the layers hold", [cache.layer(i).held for i in range(4)], "positions")
 
 # %% [markdown]
-# Each layer with a window holds four, and the next position will be the fifth. A fast implementation, such as Mistral's own, does not even move what it keeps. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in their order.
+# Each layer with a window holds four, and the next position will be the fifth. A fast implementation, such as Mistral's own, does not even move what it keeps. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in order.
 
 # %% [markdown]
-# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. While a text is no longer than the window, every output is right, and then none is. The first tokens never leave the cache. After every `window` tokens, a query sees only one key, the next one two, and so on. And the same last window of tokens gets other weights when more tokens stand before them.
+# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. While a text is no longer than the window, every output is right, and then none is. The first tokens never leave the cache. After every `window` tokens, a query sees only one key, the next one two, and so on. And the same last window of tokens gets different weights when more tokens stand before it.
 #
 # `cache` (2, B, h, window, d_head) holds position p in slot p mod `window`, keys first, both as the projections gave them. `query`, `key` and `value` (B, h, 1, d_head) belong to the new position, number `position` counted from 0. `rotate(x, positions)` turns each row of x by its entry in `positions`, a tensor.
 
@@ -207,7 +207,7 @@ exercises.mend_rolling_cache.check(mend_rolling_cache)
 # %% [markdown]
 # ## Keep less of each: latent attention
 #
-# A window forgets positions. The other way is to keep *all* positions, but less of each. Grouped queries (lesson 11) let heads share their keys. **Latent attention** ([DeepSeek-V2](https://arxiv.org/abs/2405.04434), section 2.1) keeps one short vector $c$ for all heads, the **latent**, from which each head makes its own key $c W^{UK}$ and its own value $c W^{UV}$. That seems to cost time, because the keys of all positions would have to be made anew for each token. But they need not be made at all, since a score can be computed in another order:
+# A window forgets positions. The second way is to keep *all* positions, but less of each. Grouped queries (lesson 11) let heads share their keys. **Latent attention** ([DeepSeek-V2](https://arxiv.org/abs/2405.04434), section 2.1) keeps one short vector $c$ for all heads, the **latent**, from which each head makes its own key $c W^{UK}$ and its own value $c W^{UV}$. That seems to cost time, because the keys of all positions would have to be made anew for each token. But they need not be made at all, since a score can be computed in another order:
 #
 # $$q \cdot (c\, W^{UK}) = (q\, W^{UK\top}) \cdot c$$
 #
@@ -225,7 +225,7 @@ print("absorbed query:", (query @ w_uk.T).tolist(), "score:", (query @ w_uk.T @ 
 # One product for the query replaces one for each position that was read. The values work alike, because a weighted sum of $c W^{UV}$ is the weighted sum of $c$, times $W^{UV}$. This is called **absorbing** the matrices. (It is not free: a score is then a product of vectors as long as the latent, 512 numbers in DeepSeek-V3, where a key would have 128. But a model that writes token by token mostly waits for its memory to be read, and there is little to read now.)
 
 # %% [markdown]
-# RoPE stands in the way, however. Between query and key it puts a rotation that differs from position to position, so that no single matrix could be absorbed. Therefore a query has two parts. One does not turn and is compared with the latent. The other has a few features that do turn, and is compared with one small turning key that all heads share. The score is the sum of both, divided by $\sqrt{d_{nope} + d_{rope}}$.
+# RoPE stands in the way, however. Between query and key it puts a rotation that differs from position to position, so there is no single matrix to absorb. Therefore a query has two parts. One does not turn and is compared with the latent. The other has a few features that do turn, and is compared with one small turning key that all heads share. The score is the sum of both, divided by $\sqrt{d_{nope} + d_{rope}}$.
 
 # %%
 torch.manual_seed(0)
@@ -261,7 +261,7 @@ few |= {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_gro
 deepseek = compare("DeepseekV3", **few, moe_intermediate_size=12)
 
 # %% [markdown]
-# What does a latent buy that a single group of the same size does not? Here are small models of Python's source that keep 96 numbers of a position (all heads), 24 (one group of keys and values) and again 24 (a latent of 18, and a turning key of 6):
+# What does a latent buy that a single group of the same size does not? Here are small models of Python's source that keep 96 numbers for each position (all heads), 24 (one group of keys and values) and again 24 (a latent of 18, and a turning key of 6):
 
 # %%
 rows = {"all heads, 96 numbers": "all heads", "one group, 24 numbers": "one group"}
@@ -270,12 +270,12 @@ ax = dots({name: ("caches", arm) for name, arm in rows.items()}, "nats", "nats a
 plots.show(ax, alt="All heads and one group lie around 2.3 nats, the latents around 2.5.")
 
 # %% [markdown]
-# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is a little worse. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. In our small models there was no such loss that a latent could have prevented.
+# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with just as many numbers, is a little worse. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise for large models, where fewer keys cost quality and latents do not. In our small models there was no such loss for a latent to prevent.
 
 # %% [markdown]
 # ## Keep nothing of each: a state
 #
-# A window and a latent still keep something of each token that they can see. Three of four layers in [Qwen3-Next](https://huggingface.co/docs/transformers/main/model_doc/qwen3_next) do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The simplest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value, and a query multiplies what has gathered there. (The paper also makes all features positive, and divides by a sum of them. Qwen3-Next leaves both out, and so do we.)
+# A window and a latent still keep something of each token that they can see. Three of four layers in [Qwen3-Next](https://huggingface.co/docs/transformers/main/model_doc/qwen3_next) do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The simplest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value, and a query multiplies what has gathered there. (The paper also makes all features positive, and divides each output by the sum of its weights, the products of query and keys. Qwen3-Next leaves both out, and so do we.)
 #
 # $$S \leftarrow S + k_t v_t^\top, \qquad o_t = S^\top q_t$$
 #
@@ -291,9 +291,9 @@ again = state + torch.outer(first, torch.tensor([20.0]))
 print("the first written again, as 20. Asked for it: ", (first @ again).item())
 
 # %% [markdown]
-# Keys at right angles do not disturb each other, but in $d_k$ dimensions there are only $d_k$ of them, and every further key mixes with the others. That is the first price. The last line shows a second one. What is written again is added, so that the answer is 30, where it should be 20.
+# Keys at right angles do not disturb each other, but in $d_k$ dimensions there are only $d_k$ of them, and every further key mixes with the others. That is the first price. The last line shows a second one. What is written again is added, so the answer is 30, where it should be 20.
 #
-# The **delta rule** ([Schlag et al., 2021](https://arxiv.org/abs/2102.11174)) mends the second. Before a position writes, it asks the state what it already answers to this key, and writes a share $\beta_t$ of the difference:
+# The **delta rule** ([Schlag et al., 2021](https://arxiv.org/abs/2102.11174)) mends the second. Before a position writes, it asks what the state already answers to this key, and writes a share $\beta_t$ of the difference:
 #
 # $$S \leftarrow S + \beta_t\, k_t \big(v_t - S^\top k_t\big)^\top$$
 
@@ -307,7 +307,7 @@ print("asked for the first:", (first @ mended).item(), "and the second:", (secon
 # The last part is a gate. **Gated DeltaNet** multiplies the whole state by a decay between 0 and 1 before each step, so that a layer can also forget what it was never told to overwrite.
 
 # %% [markdown]
-# **Exercise 4** (20 minutes, medium). Write the delta rule with its decay, in steps.
+# **Exercise 4** (20 minutes, medium). Write the delta rule with its decay, step by step.
 
 # %% exercise="delta_rule"
 def delta_rule(query, key, value, beta, decay):
@@ -318,7 +318,7 @@ def delta_rule(query, key, value, beta, decay):
 exercises.delta_rule.check(delta_rule)
 
 # %% [markdown]
-# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for some of the keys. All models have one layer with one head of 16 features, so that a state has 16 × 16 numbers. **Predict** which of the two rules gets further with 8 pairs that are each written *once*, and which with 8 pairs that are written three times, each time with a value drawn anew, of which the last counts (15 seconds):
+# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for the values of some of the keys. All models have one layer with one head of 16 features, so a state has 16 × 16 numbers. **Predict** which of the two rules gets further with 8 pairs that are each written *once*, and which with 8 pairs that are written three times, each time with a value drawn anew, of which the last counts (15 seconds):
 
 # %% steps=400
 found = {}
@@ -335,7 +335,7 @@ assert found["linear", "once"] > found["linear", "3 times"] + 0.2
 assert found["delta", "3 times"] > found["linear", "3 times"] + 0.2
 
 # %% [markdown]
-# Linear attention recalls most pairs that are written once, but of pairs that are written anew it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten, with as large a state and as many pairs. (Nor are 24 values too many to be written: of 32 pairs that are written once, linear attention recalls most, as we shall see.) So it is the rewriting that linear attention can't do.
+# Linear attention recalls most pairs that are written once, but of pairs that are written anew it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten, with a state of the same size and just as many pairs. (Nor are 24 values too many to be written: of 32 pairs that are written once, linear attention recalls most, as we shall see.) So it is the rewriting that linear attention can't do.
 
 # %%
 from itertools import product
@@ -344,7 +344,7 @@ best = [max(map(three.count, three)) / 3 for three in product(range(16), repeat=
 print(f"the best guess without the order: {sum(best) / len(best):.4f}")
 
 # %% [markdown]
-# That was one start of each. And there is another explanation to exclude: a state that merely *forgets* would prefer what came last as well. So *gated linear* is linear attention with a gate and without the delta rule, as in [Mamba-2](https://arxiv.org/abs/2405.21060). Each dot is a training, and the last three had ten times as many steps:
+# That was one start of each. And there is another explanation to exclude: a state that merely *forgets* would prefer what came last as well. So we need one more control: *gated linear* is linear attention with a gate and without the delta rule, as in [Mamba-2](https://arxiv.org/abs/2405.21060). Each dot is one training run, and the last three had ten times as many steps:
 
 # %%
 task, longer = "8 pairs, written 3 times", "memory, ten times as long"
@@ -387,7 +387,7 @@ for arm, found in once.items():
 # %% [markdown]
 # Attention recalls every pair, alone and on top of a layer with a state. The states lose many of them, and the delta rule is no better here than linear attention, so its memory is not *larger* but tidier. A second state doesn't help much. With ten times the steps a state holds nine pairs in ten. So there is no sharp limit at $d_k$ pairs, but a price that a longer training makes smaller, and attention never had to pay it.
 #
-# This is our answer to the second half of the question. In three layers of four, a state keeps a summary of the text, and what must be recalled to the letter is recalled by the fourth.
+# This is our answer to the second half of the question. In three layers out of four, a state keeps a summary of the text, and what must be recalled exactly is recalled by the fourth.
 
 # %% [markdown]
 # And the real thing: a tiny Qwen3-Next, whose first three layers keep a state, and whose fourth attends.
@@ -402,7 +402,7 @@ print([type(layer.self_attention).__name__ for layer in qwen.layers])
 # %% [markdown]
 # ## What does each design hold?
 #
-# **Exercise 5** (predict; 10 minutes, medium). Now you have met five designs. How many bytes does the cache of each hold for a token, that is, for a whole text, divided by its `length`? Work it out on paper; the cell is only the last step.
+# **Exercise 5** (predict; 10 minutes, medium). Now you have met five designs. How many bytes per token does the cache of each hold, that is, for a whole text and divided by its `length`? Work it out on paper; the cell is only the last step.
 
 # %% exercise="bytes_per_token"
 def bytes_per_token(
@@ -453,10 +453,10 @@ for name in ("all heads", "2 groups", "latents"):
 assert len(set(grown["state"])) == 1
 
 # %% [markdown]
-# Eight matrices of 16 × 16 numbers take 8,192 bytes. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with what it was at the last three positions, and this must be kept, too. So a state is dear at first, and pays only for longer texts. But it never grows, and nor does a window once it is full.
+# Eight matrices of 16 × 16 numbers take 8,192 bytes, because here each number takes 4 bytes, and not 2 as in Exercise 5. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with what it was at the last three positions, and this must be kept, too. So a state is dear at first, and pays off only in longer texts. But it never grows, and nor does a window once it is full.
 
 # %% [markdown]
-# Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2,900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and beside each strip stands what is still known of it. Finally, move the decay.
+# Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2,900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and below each strip stands what is still known of it. Finally, move the decay.
 
 # %%
 from transformer_lab import widgets
@@ -473,12 +473,12 @@ for design in PUBLISHED:
 print(f"the decay alone would leave {0.9995**2895:.4f}")
 
 # %% [markdown]
-# All of them do, but two of them hold it in full only because they mix their layers. The entries of the first token have left Gemma's windows, which know of it at second hand at most (their reach is 40 · 1023 = 40,920 positions). Of what was written for it into the states of Qwen3-Next, a quarter of a percent is left. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) Only the eight and the twelve layers that attend to everything still hold the token itself.
+# All of them do, but two of them hold it in full only because they mix their layers. The entries of the first token have left Gemma's windows, which know of it at second hand at most (their reach is 40 · 1023 = 40,920 positions). Of what was written for it into the states of Qwen3-Next, a quarter of a percent is left. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) In these two models, only the eight and the twelve layers that attend to everything still hold the token itself.
 
 # %% [markdown]
 # ## Back to the question
 #
-# What did these models give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows on a task that needs what was given up.
+# What did these models give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows in a task that needs what was given up.
 
 # %% [markdown]
 # The question is still open, and some newer models keep much and *read* less. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**.
@@ -490,9 +490,9 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # ## Remember
 #
 # - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
-# - A latent keeps one short vector for all heads, and absorbed matrices make no key at all.
+# - A latent keeps one short vector for all heads, and where its matrices are absorbed, no key is made at all.
 # - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets (which can replace a part of that), and a layer that attends recalls.
-# - A state pays only for long texts, because it has its full size from the first token on.
+# - A state pays off only in long texts, because it has its full size from the first token on.
 
 # %% [markdown]
 # ## Quiz
@@ -501,7 +501,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # No: 24 · 511 = 12,264.
 # </details>
 # <details><summary>2. Why does linear attention with 16 × 16 numbers recall 8 pairs, and not 8 pairs that are each written three times?</summary>
-# It adds up. What was written first is still in the sum, and the state can't tell which value was the last.
+# It only adds. What was written first is still in the sum, and the state can't tell which value was the last.
 # </details>
 
 # %% [markdown]
@@ -509,16 +509,16 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # The rotation between a query and a key depends on their distance, so there would be another matrix to absorb for each position.
 # </details>
 # <details><summary>4. A model keeps a state in all its layers, and sums up long reports well. What would you ask it, to see what it has given up?</summary>
-# Something that must be recalled to the letter and stands far back, such as a number. In a state keys mix, and only a layer that attends recalls each of them.
+# Something that must be recalled exactly and stands far back, such as a number. In a state keys mix, and only a layer that attends recalls each of them.
 # </details>
 
 # %% [markdown]
-# **Next:** these models continue text. [Lesson 16](16_after_pretraining.ipynb) makes one answer.
+# **Next:** these models continue text. [Lesson 16](16_after_pretraining.ipynb) makes one of them answer.
 
 # %% [markdown]
 # ## Extra: the delta rule without a loop
 #
-# A loop over positions is slow to train. But each output is linear in what was written, $u_s$, and so all can be had at once. Without a gate, position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$, which is a triangular system of equations. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
+# A loop over positions is slow to train. But each output is linear in what was written, $u_s$, so all of them can be computed at once. Without a gate, position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$, which is a triangular system of equations. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
 
 # %%
 from transformer_lab.models.since_llama import delta_rule as states
@@ -536,7 +536,7 @@ print("at once = in steps, max difference < 1e-5:", (at_once - in_steps).abs().m
 # %% [markdown]
 # ## Extra: a norm on queries and keys
 #
-# This part does not touch the cache, but the *training*. A score is a product of two learned projections, so that it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly a gradient any more. **QK-norm** therefore gives every query and every key the same length. Its authors ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) divided each by its length and learned one factor for the scores; today each passes through an RMSNorm. By hand, for a query and a key that both grow tenfold:
+# This part is not about the cache but about the *training*. A score is a product of two learned projections, so it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly any gradient left. **QK-norm** (its norm is the one that you wrote in Exercise 1 of lesson 11) therefore gives every query and every key the same length. Its authors ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) divided each by its length and learned one factor for the scores; today each passes through an RMSNorm. By hand, for a query and a key that both grow tenfold:
 
 # %%
 query, key = torch.tensor([3.0, 4.0]), torch.tensor([1.0, 7.0])
@@ -590,14 +590,18 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 assert last["soft cap"].max() < last["plain"].min()
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and the models with a norm lose far less. A bound alone is not enough for that: the soft cap bounds the scores as well, and is nearer to the plain model than to those with a norm. Nor do the learned weights explain it: without them the norm does as well at the highest rate. (They lift the bound, so that a score can be 23.) Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the norm came. What else the norm does, these trainings do not tell.
-#
-# Kimi K2 is trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the two matrices of a head whose largest score passes a limit.
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, while the models with a norm lose nothing at three times the rate, and far less at ten times. A bound alone is not enough for that: the soft cap bounds the scores as well, and with a cap of 5 it is nearer to the plain model than to those with a norm. (How much it helps depends on the cap. With 50, as in Gemma 2, it ends at 2.65 nats on average, which is nearer to the norms, but not as good (docs/figures.md).)
+
+# %% [markdown]
+# Nor do the learned weights explain it: without them the norm does as well at the highest rate. (They lift the bound, so a score can reach 23.) Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the norm came. What else the norm does, these runs do not tell us.
+
+# %% [markdown]
+# Kimi K2 was trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the query and key matrices of any head whose largest score passes a limit.
 
 # %% [markdown]
 # ## Extra: a head that has nothing to look at
 #
-# The weights of a softmax sum to 1, so that a head must look *somewhere*, even where it has nothing to find. Where does it look then? Large models are known to look at the first token of a text. Does our own model of Python do so, which has four layers and a million parameters? Here are windows of 256 characters. How much of their weight do the positions of the second half give the first character?
+# The weights of a softmax sum to 1, so a head must look *somewhere*, even where it has nothing to find. Where does it look then? Large models are known to look at the first token of a text. Does our own model of Python do so, which has four layers and a million parameters? Here are windows of 256 characters. How much of their weight do the positions of the second half give the first character?
 
 # %% tolerance=0.01
 python, characters, _ = training.load_language_model("python")
@@ -609,7 +613,7 @@ print(f"in {first.numel()} heads, at most {first.max():.3f}")
 assert first.max() < 0.02
 
 # %% [markdown]
-# It does not. But lesson 12 has brought a published model with six layers of twelve heads into our classes. Each of its texts begins with the token [CLS]. How much weight do the other tokens give it?
+# It does not. But in lesson 12 we loaded a published model with six layers of twelve heads into our classes. Each of its texts begins with the token [CLS]. How much weight do the other tokens give it?
 
 # %%
 minilm, tokenizer = published.load("all-MiniLM-L6-v2")
@@ -636,7 +640,7 @@ print(f"most of all layer {layer}, head {head}: {given[layer, head]:.2f}")
 assert (given > 0.5).sum() > 15
 
 # %% [markdown]
-# Is [CLS] so interesting? Then a head should miss it. Take the heads above one at a time, and change what they do in two ways. In the first, the weight for [CLS] is *lost*, and the others stay as they are, so that the head reads less. In the second it is *shared out*, because the head may not look at [CLS] and its softmax must spend the weight on other tokens. **Predict** which change harms more. We measure how far the vectors of the last layer move, relative to their length:
+# Is [CLS] so interesting? Then a head should miss it. Take the heads above one at a time, and change what they do in two ways. In the first, the weight for [CLS] is *lost*, and the others stay as they are, so that the head reads less. In the second it is *shared out*, because the head may not look at [CLS] and its softmax must spend the weight on other tokens. **Predict** which change does more harm. We measure how far the vectors of the last layer move, relative to their length:
 
 # %%
 @torch.no_grad()
@@ -671,7 +675,7 @@ for way, shares in moved.items():
 assert max(moved["lost"]) < min(moved["shared out"])
 
 # %% [markdown]
-# In none of these heads does it matter much to lose what it reads there, but in each it matters to be made to look elsewhere. So for them the first token is no source of information but a place to leave weight, an **attention sink**. [Xiao et al. (2023)](https://arxiv.org/abs/2309.17453) found it in large language models, and also that a window which drops the first tokens ruins models that were not trained with it.
+# In none of these heads does it matter much to lose what it reads there, but in each it matters to be made to look elsewhere. So for them the first token is not a source of information but a place to leave weight, an **attention sink**. [Xiao et al. (2023)](https://arxiv.org/abs/2309.17453) found it in large language models, and also that a window which drops the first tokens ruins models that were not trained with it.
 
 # %% [markdown]
 # What can a model do about it? The `GatedAttention` of Qwen3-Next above multiplies what its heads have read by a gate between 0 and 1, so that a head with nothing to say can be closed, and [its authors](https://arxiv.org/abs/2505.06708) report that hardly any weight then goes to the first token. [gpt-oss](https://arxiv.org/abs/2508.10925) gives each head a place for its weight that is no token. A learned number, the **sink**, takes part in the softmax and has no value:
@@ -689,7 +693,7 @@ gpt_oss = compare("GptOss", **few)
 # %% [markdown]
 # ## Extra: reading on with scaled RoPE
 #
-# Models are trained on short texts, since those are cheap, and are to read long ones. Lesson 11 found that RoPE alone does not read on. Why not? A pair of features turns by a fixed angle at each position. These are the turns that the six pairs of a head make in 64 positions:
+# Models are trained on short texts, since those are cheap, but are meant to read long ones. Lesson 11 found that RoPE alone does not read on. Why not? A pair of features turns by a fixed angle at each position. These are the turns that the six pairs of a head make in 64 positions:
 
 # %%
 turns = [64 * 10_000 ** (-2 * i / 12) / (2 * math.pi) for i in range(6)]
@@ -697,13 +701,13 @@ print("within  64:", [round(turn, 2) for turn in turns])
 print("within 256:", [round(4 * turn, 2) for turn in turns])
 
 # %% [markdown]
-# The first pair has seen every angle ten times, and the second twice. The others have never finished a turn, so that a longer text shows them angles that the model has never met. There are several recipes:
+# The first pair has seen every angle ten times, and the second twice. The others have never finished a turn, so a longer text shows them angles that the model has never met. There are several recipes:
 #
 # - **linear** ([position interpolation](https://arxiv.org/abs/2306.15595)): all pairs turn four times as slowly, as if positions were pressed together,
 # - **Llama 3** ([code](https://github.com/meta-llama/llama-models/blob/main/models/llama3/model.py)): only the pairs that make few turns are slowed down, and the fast ones stay as they are,
 # - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become larger, for a factor of four by 30 %, however long the text is.
 #
-# Are ours the real ones? Here are three tiny Llamas, whose file says that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
+# Are ours the real ones? Here are three tiny Llamas, whose files say that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
 
 # %%
 plain, tokens = compare("Llama"), torch.randint(50, (1, 20))
@@ -743,12 +747,12 @@ assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in contro
 # With RoPE as it was trained, the loss rises by more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat within the first 64 characters already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
 
 # %% [markdown]
-# Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, with the window no layer sees what lies further back, and with the other control it has no order. A recipe is worth its price where far tokens and their order are needed, and this small model needs neither.
+# Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, with the window no layer sees what lies further back, and with the other control what lies there has no order. A recipe is worth its price where far tokens and their order are needed, and this small model needs neither.
 
 # %% [markdown]
 # ## Extra: sharing out the work without a loss
 #
-# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. [DeepSeek-V3](https://arxiv.org/abs/2412.19437) has a bias for each expert instead ([Wang et al., 2024](https://arxiv.org/abs/2408.15664)), which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where too seldom. (A very small loss is left beside it, so that no single text uses a few experts alone.) By hand, two of three experts:
+# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. [DeepSeek-V3](https://arxiv.org/abs/2412.19437) has a bias for each expert instead ([Wang et al., 2024](https://arxiv.org/abs/2408.15664)), which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where one was chosen too seldom. (A very small loss is left beside it, so that no single text uses a few experts alone.) By hand, two of three experts:
 
 # %%
 logits = torch.tensor([[2.0, 0.0, -1.0]])

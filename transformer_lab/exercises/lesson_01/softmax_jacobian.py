@@ -98,7 +98,7 @@ def squares_everywhere(weights):
 
 
 @softmax_jacobian.mistake(
-    "In p_i (δ_ij − p_j) you take δ_ij for 1 everywhere. It is 1 on the diagonal alone, and 0 elsewhere."
+    "In p_i ([i = j] − p_j) you take [i = j] for 1 everywhere. It is 1 on the diagonal alone, and 0 elsewhere."
 )
 def delta_taken_for_one(weights):
     return weights.unsqueeze(-1) * (1 - weights.unsqueeze(-2))

@@ -148,7 +148,7 @@ def latents_returned(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
 
 
 @latent_attention.mistake(
-    "w_uk has been given its shape by `reshape` or `view`. That deals its numbers out anew; exchange its last two axes "
+    "w_uk has been given its shape by `reshape` or `view`. That deals its numbers out anew; swap its last two axes "
     "instead."
 )
 def reshaped(query_nope, query_rope, latent, key_rope, w_uk, w_uv):

@@ -71,7 +71,7 @@ def step_case(label: str, shape: tuple[int, int, int], window: int, position: in
       While a text is no longer than the window, every output is right, and then none is.
       The first tokens of a long text never leave the cache.
       After every window of tokens, a query sees one key alone, the next query two, and so on, until it sees all again.
-      The same last window of tokens gets other weights when more tokens stand before them.
+      The same last window of tokens gets different weights when more tokens stand before it.
     """,
     returns=("output", "cache"),
     cases=(
@@ -180,8 +180,8 @@ def all_but_the_positions(query, key, value, cache, position, rotate):
 
 
 @mend_rolling_cache.mistake(
-    "The cache grows by one position at every step. That makes the symptoms disappear, and with them what a window is "
-    "for: the memory grows with the text again."
+    "The cache grows by one position at every step. Then nothing is overwritten, but the query sees the whole "
+    "text instead of the last `window` positions, and the memory grows with the text again."
 )
 def grown_for_ever(query, key, value, cache, position, rotate):
     cache = torch.cat([cache, torch.stack([key, value])], dim=-2)

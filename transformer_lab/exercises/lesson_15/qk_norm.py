@@ -50,7 +50,7 @@ qk_norm = Exercise(
     RMSNorm(x) = x / √(mean(x²) + eps) · weight
 
     query is (B, h, T, d_head), key is (B, g, S, d_head): there may be fewer heads of keys. Each head of each position
-    is normed for itself, over its d_head features. All heads of queries share weight_q, and all heads of keys
+    is normed by itself, over its d_head features. All heads of queries share weight_q, and all heads of keys
     weight_k, (d_head,) each. Nothing is subtracted, and nothing is divided by √d_head: attention does that later.
     """,
     returns=("query", "key"),
@@ -70,7 +70,7 @@ qk_norm = Exercise(
         "What is the norm of lesson 11, RMSNorm, for one vector? Here the vectors are those of the heads: how many are "
         "there in a query of shape (B, h, T, d_head)?",
         "Which axis is the mean over? Keep it with size 1, so that it broadcasts against x.",
-        "Queries and keys have a weight each, and go their ways apart: none of their numbers meet before the scores.",
+        "Queries and keys have a weight each, and go separate ways: none of their numbers meet before the scores.",
     ),
 )
 
@@ -81,7 +81,7 @@ def normed(x, weight, eps, axes=-1):
 
 @qk_norm.mistake(
     "The mean is over all heads of a position together, as in OLMo 2. Then a large head makes the others small. Here "
-    "each head is normed for itself, over its own d_head features."
+    "each head is normed by itself, over its own d_head features."
 )
 def over_all_heads(query, key, weight_q, weight_k, eps):
     return normed(query, weight_q, eps, (1, 3)), normed(key, weight_k, eps, (1, 3))
@@ -141,7 +141,7 @@ def one_weight_for_both(query, key, weight_q, weight_k, eps):
     return normed(query, weight_q, eps), normed(key, weight_q, eps)
 
 
-@qk_norm.mistake("The weights are exchanged: weight_q belongs to the queries, weight_k to the keys.")
+@qk_norm.mistake("The weights are swapped: weight_q belongs to the queries, weight_k to the keys.")
 def weights_exchanged(query, key, weight_q, weight_k, eps):
     return normed(query, weight_k, eps), normed(key, weight_q, eps)
 
@@ -159,7 +159,7 @@ def weights_before_the_norm(query, key, weight_q, weight_k, eps):
 
 
 @qk_norm.mistake(
-    "You multiply by 1 + weight. Gemma stores its weights so; here a weight of 1 is one that changes nothing."
+    "You multiply by 1 + weight. Gemma stores its weights that way; here a weight of 1 is one that changes nothing."
 )
 def one_more_than_the_weights(query, key, weight_q, weight_k, eps):
     return normed(query, 1 + weight_q, eps), normed(key, 1 + weight_k, eps)

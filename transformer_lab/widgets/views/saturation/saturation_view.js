@@ -157,7 +157,7 @@ function paintTubes(context, box, both, now) {
     write(context, `key ${i + 1}`, middle, bottom + 34, { align: "center", size: 12, colour: NOW.soft, room: step });
   });
   const line = box.y + box.height + 58;
-  write(context, "glow: p (1 − p), what a tube still answers to its score", 0, line, {
+  write(context, "glow: p (1 − p), how much a weight still follows its score", 0, line, {
     colour: NOW.soft,
     room: box.width,
   });

@@ -36,7 +36,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# The models that run on a laptop, Llama, Mistral, Qwen and many others, are built from blocks that look much alike. Here is one of them, small and with random weights, out of Hugging Face's `transformers` (which takes some seconds to load):
+# The models that run on a laptop, Llama, Mistral, Qwen and many others, are built from blocks that look much alike. Here is one of them, small and with random weights, from Hugging Face's `transformers` (which takes some seconds to load):
 
 # %%
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -58,9 +58,9 @@ for name, layer in {"2017": paper.layers[0], "Llama": llama.model.layers[0]}.ite
         print(f"  {part:30}", *weight.shape)
 
 # %% [markdown]
-# No bias is left, and each norm has one vector instead of two. The feed-forward network has three matrices where there were two, and the keys and values are half as wide as the queries. Two changes do not show in the list: the norms have moved, and the sine is gone.
+# No bias is left, and each norm has one vector instead of two (called `layernorm` all the same). The feed-forward network has three matrices where there were two, and the keys and values are half as wide as the queries. Two changes do not show in the list: the norms have moved, and the sine is gone.
 #
-# So your laptop's chat model has no LayerNorm and no sine, and most often fewer keys than queries. **What did each swap buy?** The papers give different reasons: some parts are to make the training stable, some to save memory, some to lower the loss, and some to save time. We take them one at a time, build each by hand, and then measure it.
+# So your laptop's chat model has no LayerNorm and no sine, and most often fewer keys than queries. **What did each swap buy?** The papers give different reasons: some parts are meant to make the training stable, some to save memory, some to lower the loss, and some to save time. We take them one at a time, build each by hand, and then measure it.
 #
 # ![Six pairs, 2017 and today: norm after and before, LayerNorm and RMSNorm, ReLU and SwiGLU, added sines and RoPE, eight keys and two, with and without biases.](../img/11_swaps.svg)
 
@@ -129,7 +129,7 @@ print(f"the best and the worst seed of one model differ by {between:.3f} on aver
 # %% [markdown]
 # ## Swap 1: the norm moves
 #
-# The paper computes $\text{norm}(x + f(x))$, which is called **post-norm**. GPT-2, Llama and most models since compute $x + f(\text{norm}(x))$ instead, **pre-norm** ([Xiong et al., 2020](https://arxiv.org/abs/2002.04745)). Lesson 04 found a reason: the sum is left alone, so in a deep stack nothing stands in the way of the gradient. By hand, we take a vector of length 5, and layers each of which adds half of what it reads. **Predict** how long the vector is after 24 layers of either kind:
+# The paper computes $\text{norm}(x + f(x))$, which is called **post-norm**. GPT-2, Llama and most models since compute $x + f(\text{norm}(x))$ instead, **pre-norm** ([Xiong et al., 2020](https://arxiv.org/abs/2002.04745)). Lesson 04 found a reason: every post-norm shrinks the share of what came in, and in a deep stack the tokens become alike, whereas pre-norm leaves the sum alone. By hand, we take a vector of length 5, and layers each of which adds half of what it reads. **Predict** how long the vector is after 24 layers of either kind:
 
 # %%
 def length_after(depth, norm_first):
@@ -174,9 +174,10 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in as many steps.
 
 # %% [markdown]
-# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not at this rate: with a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again (one seed). But the rate itself matters. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
-#
-# So pre-norm does not buy a lower loss in a shallow model. What it buys here is a deep model that begins to learn sooner at both rates. At the large rate, within 1000 steps, only the model with pre-norm learned at all.
+# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not alone. With a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again. With one of 2000 steps it does learn, and its training loss is 1.7 when the rate is at 0.0065, but before the rate has come to 0.01 the loss is back at 3.17 (one seed each). So the rate itself matters, too. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
+
+# %% [markdown]
+# So pre-norm does not buy a lower loss in a shallow model. What it buys here is a deep model that begins to learn sooner at both rates. At the large rate, only the model with pre-norm learned anything that lasted.
 
 # %% [markdown]
 # Not everybody has moved the norm to the same place. [OLMo 2](https://arxiv.org/abs/2501.00656) norms what comes *out* of the sub-layer, still inside of the residual branch, $x + \text{norm}(f(x))$, and [Gemma 2](https://arxiv.org/abs/2408.00118) norms before and after the sub-layer. There, too, the sum itself is left alone.
@@ -184,7 +185,7 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # %% [markdown]
 # ## Swap 2: LayerNorm → RMSNorm
 #
-# The norm has also become shorter. LayerNorm subtracts the mean and then divides by the standard deviation, whereas **RMSNorm** ([Zhang & Sennrich, 2019](https://arxiv.org/abs/1910.07467)) only divides, by the **root mean square**:
+# The norm itself has also become simpler. LayerNorm subtracts the mean and then divides by the standard deviation, whereas **RMSNorm** ([Zhang & Sennrich, 2019](https://arxiv.org/abs/1910.07467)) only divides, by the **root mean square**:
 #
 # $$\text{RMSNorm}(x) = \frac{x}{\sqrt{\frac{1}{d}\sum_i x_i^2 + \epsilon}} \odot w$$
 #
@@ -226,7 +227,7 @@ say_all("RMSNorm")
 assert effect("RMSNorm").abs().max() < 0.02
 
 # %% [markdown]
-# If the lost invariance costs anything, it is less than our 0.03 nats. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and a quarter of the time. So a shorter norm can save time that a count of FLOPs does not show (lesson 13 says more about such counts).
+# If the lost invariance costs anything, it is less than our 0.03 nats. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and a quarter of the time. So a simpler norm can save time that a count of FLOPs does not show (lesson 13 says more about such counts).
 
 # %% [markdown]
 # **Exercise 1** (10 minutes, medium). The same norm stands in one more place in many models of today. [Qwen 3](https://arxiv.org/abs/2505.09388) and [Gemma 3](https://arxiv.org/abs/2503.19786) give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
@@ -304,7 +305,7 @@ exercises.swiglu.check(swiglu)
 # %% [markdown]
 # ## Swap 4: the sine → RoPE
 #
-# In 2017 an encoding of the position is added to $x$, at the input and once for all layers. **RoPE** ([Su et al., 2021](https://arxiv.org/abs/2104.09864)) adds nothing. It turns queries and keys, in every layer, by an angle that grows with their position. Lesson 03 derived what follows: a score depends on the *distance* between the two, and the values carry no position at all. What is new here is a matter of bookkeeping that has cost many people a day. *Which two features turn together?*
+# In 2017 an encoding of the position is added to $x$, at the input and once for all layers. **RoPE** ([Su et al., 2021](https://arxiv.org/abs/2104.09864)) adds nothing. It turns queries and keys, in every layer, by an angle that grows with their position. Lesson 03 derived what follows: a score depends on the *distance* between the two, and the values are not turned at all. What is new here is a matter of bookkeeping that has cost many people a day. *Which two features turn together?*
 
 # %%
 from transformer_lab import rotate as rope
@@ -350,7 +351,7 @@ assert effect("RoPE").max() < -0.15
 assert last("RoPE", longer).max() < -0.15
 
 # %% [markdown]
-# This is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there beside either norm, and after 800 steps as well. Its size depends on the rate and on the length of the training. At a third of our rate it is below 0.1 nats after 200 steps (three seeds), and at our own rate 0.11 to 0.12 are left after 2000 (two seeds).
+# In two layers this is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there with either norm, and after 800 steps as well. Its size depends on the rate and on the length of the training. At a third of our rate it is below 0.1 nats after 200 steps (three seeds), and at our own rate 0.11 to 0.12 are left after 2000 (two seeds).
 #
 # But is it the *turning* that helps? RoPE differs from the sine in more than one way, so we need controls. Two more models have everything of today's block except for RoPE. One learns a vector for each position, as GPT-2 does, and adds it where the sine is added. The other gets no positions at all, and finds some order only through the causal mask.
 
@@ -383,7 +384,7 @@ today_as_it_is = table[today | small] - table[today - {"RoPE"}]
 assert today_as_it_is.mean() > -0.05 > -0.1 > (table[today] - table[today - {"RoPE"}]).mean()
 
 # %% [markdown]
-# Beside pre-norm, RoPE now looks useless. And pre-norm itself looks nearly three times as expensive: with small embeddings it makes today's block worse by 0.23 nats, with the paper's by 0.08. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions: small ones are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them: today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 stays near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
+# Beside pre-norm, RoPE now looks useless. And pre-norm itself looks nearly three times as expensive: with small embeddings it makes today's block worse by 0.23 nats, with the paper's by 0.08. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions: small ones are a disadvantage beside pre-norm in so short a training. (It would have been as wrong to give both of them small embeddings, because the sine, which is added to them, nearly drowns them. In the table, today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 stays near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
 
 # %% [markdown]
 # ## Swap 5: fewer keys than queries
@@ -480,15 +481,21 @@ assert effect("no biases").abs().mean() < 0.02
 # %% [markdown]
 # ## All six
 #
-# Now you have met all six. In the view, the parts of 2017 lie at the left and those of today at the right. Drag a part into the block between them, or press it, and see where the parts of your block come from, what it costs, and what loss was measured with three seeds. **Predict** first what happens if you undo *one* swap of today's block: which of them moves the loss by more than the seeds of one model lie apart?
+# Now you have met all six. In the view, the parts of 2017 are on the left and those of today on the right. Drag a part into the block between them, or press it, and see where the parts of your block come from, what it costs, and what loss was measured with three seeds. **Predict** first: there are 64 such blocks, so is today's, which has all six swaps, the best of them?
 
 # %%
 from transformer_lab import widgets
 
 widgets.swaps(table)
 
+# %%
+ranked = sorted(map(frozenset, swaps.combinations()), key=lambda names: table[names].mean())
+for names in (ranked[0], today):
+    place = f"number {ranked.index(names) + 1} of {len(ranked)}"
+    print(f"{place}, {table[names].mean():.2f} nats: {', '.join(sorted(names))}")
+
 # %% [markdown]
-# Without RoPE the loss is higher by 0.15 nats, and without pre-norm it is lower by 0.08, in this short training. Undoing any of the other four lowers it by about 0.02, which is less than the seeds of one model lie apart. (That all four point the same way adds little, because each is compared with the same three runs of today's block.) Here are the means of all pairs in one picture, a dot for each seed:
+# Today's block stands in the middle, because most of its swaps were not made for a lower loss. Undo *one* of them, and you see which: without RoPE the loss is higher by 0.15 nats, and without pre-norm it is lower by 0.08, in this short training. Undoing any of the other four lowers it by about 0.02, which is less than the seeds of one model lie apart. (That all four point the same way adds little, because each is compared with the same three runs of today's block.) Here are the means of all pairs in one picture, a dot for each seed:
 
 # %%
 found = {swap: effect(swap) for swap in swaps.SWAPS}
@@ -518,7 +525,7 @@ for name, loss in losses.items():
 assert losses["RoPE"] < losses["sine"] - 0.05
 
 # %% [markdown]
-# RoPE is also said to help with texts that are longer than those of the training ([Su et al.](https://arxiv.org/abs/2104.09864) name "the flexibility of sequence length"). Our models have seen 64 characters at a time. Neither kind of position has weights of its own, so we can ask both for 128. Here is the loss from the 22nd to the 64th character, and beyond. **Predict** what becomes of each.
+# RoPE is also said to help with texts that are longer than those of the training ([Su et al.](https://arxiv.org/abs/2104.09864) name "the flexibility of sequence length"). Our models have seen 64 characters at a time. Neither kind of position has weights of its own, so we can ask both for 128. Here is the loss from the 22nd to the 64th character (the first have little text before them), and beyond. **Predict** what becomes of each.
 
 # %%
 windows = ids[: 128 * 100].view(100, 128)
@@ -706,4 +713,4 @@ for name, model in {"free": free, "balanced": balanced}.items():
 assert shares["balanced"].std() < shares["free"].std()
 
 # %% [markdown]
-# Without the loss, the shares drift apart, here in one layer much more than in the other. With it, they stay near a quarter in both. For each token the mixture computes as much as the dense network, and it holds twice as many weights. Whether that lowers the loss is a question for a longer training than this one.
+# Without the loss, the shares of layer 1 drift far apart, whereas those of layer 0 are about as even as before the training. With it, they come close to a quarter in both. For each token the mixture computes as much as the dense network, and it holds twice as many weights. Whether that lowers the loss is a question for a longer training than this one.

@@ -56,7 +56,7 @@ assert losses[-1] < 0.3
 assert right < 0.75
 
 # %% [markdown]
-# The curve is one that you would like to see, and the shapes are all right, or PyTorch would have complained. With so small a loss, nearly every word should be right. But most of the answers are wrong. **The shapes are right, the loss falls, and the model is wrong: where?**
+# The curve is one that you would like to see, and the shapes all fit, or PyTorch would have complained. With so small a loss, nearly every word should be right. But most of the answers are wrong. **The shapes are right, the loss falls, and the model is wrong: where?**
 #
 # More training might be your first idea, or another learning rate. Both would waste a day, because there is a bug. It changes a single line, and no error message will lead you to it. What leads you there is a method.
 
@@ -86,7 +86,7 @@ marked = zip(rows.tokens[0].tolist(), rows.answers[0].tolist())
 print("".join(f"[{tokenizer.pieces[i]}]" if yes else tokenizer.pieces[i] for i, yes in marked))
 
 # %% [markdown]
-# An answer begins after `<assistant>` and ends with `<end>`, which belongs to it, because otherwise nothing would teach the model to stop. This row is fine. A person should read a few rows like it, and then let a tool read more. Our first tool, `texts`, asks three questions. Does every text survive the way to tokens and back? Is the test new? And does what generation reads begin like a chat of the training?
+# An answer begins after `<assistant>` and ends with `<end>`, which belongs to it, because otherwise nothing would teach the model to stop. This row is fine. A person should read a few rows like it, and then let a tool read more. Our first tool, `texts`, asks three questions. Does every text survive the trip to tokens and back? Is the test new? And does what generation reads begin like a chat of the training?
 #
 # **Predict** before you run it: will it raise an alarm?
 
@@ -94,7 +94,7 @@ print("".join(f"[{tokenizer.pieces[i]}]" if yes else tokenizer.pieces[i] for i, 
 print(tools.texts(patient))
 
 # %% [markdown]
-# It is quiet, so the bug is somewhere else. What would have alarmed it? Here are three other patients. Each has a small loss after training, and in each something is wrong that the loss does not measure.
+# It is quiet, so we look for the bug somewhere else. What would have alarmed it? Here are three other patients. Each has a small loss after training, and in each something is wrong that the loss does not measure.
 
 # %%
 for number in (0, 1, 26):
@@ -104,7 +104,7 @@ for number in (0, 1, 26):
 # The first is a tokenizer that trims: it takes away the spaces, so `six hundred` comes back as `sixhundred`, and no loss can tell. The second lets the test's numbers into the training. The third puts a `<bos>` in front of a template that has one already, which happens with [real chat templates](https://huggingface.co/docs/transformers/chat_templating), too.
 
 # %% [markdown]
-# The second deserves an exercise, because it makes every score too good, and nobody looks for a bug in good news.
+# The second deserves an exercise, because it can make any score too good, and nobody looks for a bug in good news.
 
 # %% [markdown]
 # **Exercise 1** (find the bug; 10 minutes, hard). A table that knows its training sentences by heart, and nothing else, has a high score in validation.
@@ -124,7 +124,7 @@ exercises.clinic_12.check(clinic_12)
 # %% [markdown]
 # ## Step 2: what must come out?
 #
-# So the data are right. But the loss may still ask for the wrong thing, so the second step computes a few numbers that you know beforehand. Before the first step of training a model knows nothing. If its first logits are small, its loss must be near that of a guess among all tokens, $\ln V$:
+# So the data look right. But the loss may still ask for the wrong thing, so the second step computes a few numbers that you know beforehand. Before the first step of training a model knows nothing. If its first logits are small, its loss must be near that of a guess among all tokens, $\ln V$:
 
 # %% tolerance=0.1
 print(f"ln {len(tokenizer.pieces)} = {math.log(len(tokenizer.pieces)):.2f}")
@@ -174,7 +174,7 @@ exercises.clinic_07.check(clinic_07)
 # %% [markdown]
 # ## Step 3: what must not matter?
 #
-# Data and loss are right, so what about the model? You don't know what its outputs should be. But you do know what must *not* change them. An **invariant** is a sentence that holds for every input, and that you know without running the code. Change what must not matter, and measure what happens. By hand, with the healthy model's attention mask: the third token may not influence the first two.
+# Data and loss look right, so what about the model? You don't know what its outputs should be. But you do know what must *not* change them. An **invariant** is a statement that holds for every input, and that you know without running the code. Change what must not matter, and measure what happens. By hand, with the healthy model's attention mask: the third token may not influence the first two.
 
 # %%
 healthy = patients.load()
@@ -205,7 +205,7 @@ assert tools.generation(patient).alarm
 assert not tools.later(patient).alarm
 
 # %% [markdown]
-# Here it is. Reading is right and so is the gradient, but the program writes with other logits than the model has. That explains how a small loss goes with wrong answers. Still, the two ways of writing that the tool compares differ in two things: one has padding and a cache, the other has neither. To tell them apart, change only one of them. First a cache without padding, which means that each batch holds prompts of one length:
+# Here it is. Nothing speaks against the reading or the gradient, but the program writes with other logits than the model has. That explains how a small loss goes with wrong answers. Still, the two ways of writing that the tool compares differ in two things: one has padding and a cache, the other has neither. To tell them apart, change only one of them. First a cache without padding, which means that each batch holds prompts of one length:
 
 # %% tolerance=0.3
 lengths = [len(prompt) for prompt in bench.prompts_of(patient, chats)]
@@ -328,14 +328,14 @@ assert found == "writing"
 # The patient reads as the healthy program does, and computes the same loss and the same gradient, but it writes differently. For 22 of the 27 bugs the bisection names the first stage that differs. For number 3 it names the loss, although the rows differ already: only the marks of the answers are wrong there, and the logits don't read them, so the two programs agree once more in the middle. For the four others it finds nothing, because none of our stages does what is wrong in them: splitting the numbers, drawing the first weights, choosing what decays, and setting the rate.
 
 # %% [markdown]
-# A tool can go on in the same way inside each stage, down to single functions. `twin` writes down the beginning and the end of every call in both programs, in a run that does a little of everything. At the first event that differs, there are two cases. If a call *began* with the same numbers and *ends* with others, the bug is in the function that was called. If it already *begins* with other numbers, the bug is in the function that made the call.
+# A tool can go on comparing inside each stage, down to single functions. `twin` writes down the beginning and the end of every call in both programs, in a run that does a little of everything. At the first event that differs, there are two cases. If a call *began* with the same numbers and *ends* with others, the bug is in the function that was called. If it already *begins* with other numbers, the bug is in the function that made the call.
 
 # %%
 print(tools.twin(patient))
 print(inspect.getsource(patient.generation.generate))
 
 # %% [markdown]
-# Among some seven hundred events, the first that differs names the function, and in it stands a line about one of our two suspects, the position: `torch.full_like(tokens, cache.documents.size(1))`. The position of a new token is the length of the cache, and that counts the padding. For a prompt without padding it is right. And the first word is right for every prompt, because it comes out of the pass over the prompt itself, whose positions are counted from its first real token. From the second pass on, each new token stands too far from its prompt, by as many places as the prompt has of padding.
+# Among some seven hundred events, the first that differs names the function, and in it stands a line about one of our two suspects, the position: `torch.full_like(tokens, cache.documents.size(1))`. The position of a new token is the length of the cache, and that counts the padding. For a prompt without padding it is right. And the first word is right for every prompt, because it comes out of the pass over the prompt itself, whose positions are counted from its first real token. From the second pass on, each new token stands too far from its prompt, by as many places as the prompt has pads before it.
 
 # %%
 print(BUGS[names[22]].difference())

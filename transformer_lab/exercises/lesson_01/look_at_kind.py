@@ -140,7 +140,9 @@ def all_look_at_nouns(words):
     return w_q, first_three(words)
 
 
-@look_at_kind.mistake("Every word looks at the *next* kind: the columns of W_Q are shifted by one against those of W_K.")
+@look_at_kind.mistake(
+    "Every word looks at the *next* kind: the columns of W_Q are shifted by one against those of W_K."
+)
 def looks_at_the_next_kind(words):
     return 20 * first_three(words).roll(1, dims=1), first_three(words)
 

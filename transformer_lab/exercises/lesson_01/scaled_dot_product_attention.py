@@ -76,7 +76,7 @@ scaled_dot_product_attention = Exercise(
         "and the average of the values with those weights.",
         "Scores have the axes (…, T, S). Their rows belong to queries; which axis must the weights sum to 1 over?",
         "A matrix product of (…, T, d_k) and (…, S, d_k) needs the last two axes of one of them swapped.",
-        "What you divide by stands in equation 1: the root of d_k, which is the width of a key, whatever the number of keys is.",
+        "What you divide by stands in equation 1: the root of d_k, the width of one key, however many keys there are.",
         "In float16 the sum may be infinite before you divide it. What else can be divided, and when?",
     ),
 )

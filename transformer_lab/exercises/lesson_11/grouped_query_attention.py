@@ -98,7 +98,7 @@ def keys_in_turn(query, key, value):
 
 
 @grouped_query_attention.mistake(
-    "All heads read the first group. That is multi-query attention; the others never speak."
+    "All heads read the first group. That is multi-query attention; the other groups are never read."
 )
 def first_group_for_all(query, key, value):
     return attend(query, key[:, :1], value[:, :1])

@@ -51,7 +51,7 @@ def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number
     return numbers_of_a_token * length * batch * bytes_per_number
 
 
-@kv_cache_bytes.mistake("That is the half: *keys and values* are both kept.")
+@kv_cache_bytes.mistake("That is half of it: *keys and values* are both kept.")
 def one_of_the_two(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):
     return n_layers * n_kv_heads * d_head * length * batch * bytes_per_number
 
@@ -87,7 +87,7 @@ def bits(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):
 
 
 @kv_cache_bytes.mistake(
-    "It grows with the *square* of the length in your answer. These are the scores, which are computed anew for each "
+    "In your answer it grows with the *square* of the length. So do the scores, but they are computed anew for each "
     "token; what is kept is a vector a token."
 )
 def square_of_the_length(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):

@@ -82,8 +82,8 @@ def step_case(label: str, shape: tuple[int, int, int], length: int, rotate=rope,
     hints=(
         "Write down for each of the four tensors (query, key, value, cached keys) by which position it must be turned, "
         "if at all.",
-        "A score may depend on the distance of query and key. So both must be turned by their own positions. How many "
-        "times has a key in the cache been turned, when it is used for the third time?",
+        "A score may depend on positions only through the distance between query and key. So each is turned by its "
+        "own. How many times has a key from the cache been turned when it meets a query?",
         "What does the turning do for a score? And what would it do for a value?",
     ),
     broken=broken_rotary_cache,
@@ -172,7 +172,7 @@ def one_position_too_far(query, key, value, cache, rotate):
     return attended(rotate(query, position), cache), cache
 
 
-@mend_rotary_cache.mistake("Nothing is turned any more: the symptoms are gone, and with them the positions.")
+@mend_rotary_cache.mistake("Nothing is turned any more: two of the symptoms are gone, and with them the positions.")
 def nothing_turned(query, key, value, cache, rotate):
     cache = grown(cache, key, value)
     return attended(query, cache), cache
@@ -186,7 +186,7 @@ def new_key_unturned(query, key, value, cache, rotate):
     return attended(rotate(query, cache.size(-2) - 1), cache), cache
 
 
-@mend_rotary_cache.mistake("The new key and value stand in *front* of the cache. Positions grow to its end.")
+@mend_rotary_cache.mistake("The new key and value stand in *front* of the cache. Positions grow towards its end.")
 def grown_in_front(query, key, value, cache, rotate):
     position = cache.size(-2)
     cache = torch.cat([torch.stack([rotate(key, position), value]), cache], dim=-2)

@@ -61,7 +61,7 @@ def heads_of_size_one(given, output) -> bool:
         "How many heads are there? d_model features, and d_head of them in each; the weight tells you d_head.",
         "Give the heads an axis of their own, (…, h, d_head). Then which axis is the mean over, and does it keep its "
         "place so that it broadcasts?",
-        "eps belongs to the mean square, before the root. At the end the two last axes become one again.",
+        "eps belongs to the mean square, before the root. At the end the last two axes become one again.",
     ),
 )
 def rms_norm(x, weight, eps):

@@ -104,7 +104,7 @@ def gate_not_cut_off(x, w_gate, w_up, w_down):
     return gated(x @ w_gate, (x @ w_up).clamp(-7, 7) + 1, w_down)
 
 
-@swiglu.mistake("The projection by `w_up` is cut off above alone. Below -7 it becomes -7, too.")
+@swiglu.mistake("The projection by `w_up` is cut off only above. Below -7 it becomes -7, too.")
 def up_not_cut_off_below(x, w_gate, w_up, w_down):
     return gated((x @ w_gate).clamp(max=7), (x @ w_up).clamp(max=7) + 1, w_down)
 
@@ -135,7 +135,7 @@ def plain_silu(x, w_gate, w_up, w_down):
     return (F.silu((x @ w_gate).clamp(max=7)) * ((x @ w_up).clamp(-7, 7) + 1)) @ w_down
 
 
-@swiglu.mistake("1.702 multiplies the gate on both sides of the sigmoid. It belongs inside alone.")
+@swiglu.mistake("1.702 multiplies the gate on both sides of the sigmoid. It belongs only inside.")
 def factor_on_both_sides(x, w_gate, w_up, w_down):
     return (F.silu(1.702 * (x @ w_gate).clamp(max=7)) * ((x @ w_up).clamp(-7, 7) + 1)) @ w_down
 

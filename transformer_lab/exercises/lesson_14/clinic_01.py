@@ -73,8 +73,9 @@ def over_the_batch(query, key, value):
 
 
 @clinic_01.mistake(
-    "The symptom is gone and the cause is not: every row is divided by its sum, after a softmax over the queries. The "
-    "rows sum to 1, but how much a query attends to a key still depends on what the other queries ask."
+    "Half of the symptom is gone and the cause is not: every row is divided by its sum, after a softmax over the "
+    "queries. The rows sum to 1, but a single query gets the mean of all values, whatever it asks, and with several, "
+    "how much one of them attends to a key still depends on what the others ask."
 )
 def rows_normalised_afterwards(query, key, value):
     weights = scaled_scores(query, key).softmax(1)
@@ -83,7 +84,8 @@ def rows_normalised_afterwards(query, key, value):
 
 
 @clinic_01.mistake(
-    "Only the symptom is gone: the *output* is divided by the sum of the weights. The weights are still wrong."
+    "Only half of the symptom is gone: the *output* is divided by the sum of the weights. The weights are still wrong, "
+    "and a single query gets the mean of all values, whatever it asks."
 )
 def output_normalised(query, key, value):
     weights = scaled_scores(query, key).softmax(1)

@@ -101,7 +101,8 @@ def cosines(query, key):
 
 
 @clinic_03.mistake(
-    "The scores are clamped. That hides the symptom: all large scores become equal, and no gradient flows through them."
+    "The scores are clamped. The attention is no longer on one key, and that hides half of the symptom: all large "
+    "scores become equal, and no gradient flows through them."
 )
 def scores_clamped(query, key):
     return (query @ key.transpose(-2, -1)).clamp(-3, 3).softmax(-1)

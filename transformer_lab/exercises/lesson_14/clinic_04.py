@@ -85,14 +85,17 @@ def positions_by_id(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[tokens]
 
 
-@clinic_04.mistake("There are no positions any more: the same sentence has one result, but so has every order of it.")
+@clinic_04.mistake(
+    "There are no positions any more: the same sentence has one result now, but every order of its words has the same "
+    "one."
+)
 def positions_dropped(tokens, table, encoding):
     return scaled_vectors(tokens, table)
 
 
 @clinic_04.mistake(
-    "Every word gets one and the same row, that of the last position. The same sentence has one result now, but so has "
-    "every order of it."
+    "Every word gets one and the same row, that of the last position. The same sentence has one result now, but every "
+    "order of its words has the same one."
 )
 def one_row_for_all(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[tokens.size(1) - 1]

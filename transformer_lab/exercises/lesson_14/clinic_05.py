@@ -88,8 +88,8 @@ def not_divided(x, output, noise, rate, training):
 
 
 @clinic_05.mistake(
-    "You fix the noise, so that each call drops the same numbers. The result no longer changes, and that hides the "
-    "symptom: in evaluation nothing may be dropped at all."
+    "You fix the noise, so that each call drops the same numbers. The result no longer changes, and that hides half of "
+    "the symptom, but too little of `output` is left: in evaluation nothing may be dropped at all."
 )
 def same_noise_each_time(x, output, noise, rate, training):
     if not training:

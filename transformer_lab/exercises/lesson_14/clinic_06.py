@@ -120,8 +120,8 @@ def third_gain_on_top(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
 
 
 @clinic_06.mistake(
-    "A fourth norm follows on the third, both after the feed-forward network. Every gain gets a gradient, and that "
-    "hides the symptom: the layer has three norms."
+    "A fourth norm follows the third, both after the feed-forward network. Every gain gets a gradient, and that "
+    "hides the symptom: the layer should have three norms."
 )
 def a_fourth_norm(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     return layer_normalised(with_gains(x, memory, attend, feed_forward, (gain_1, gain_2, gain_2)), gain_3)

@@ -88,13 +88,16 @@ def first_position_left_out(logits, tokens):
 
 
 @clinic_07.mistake(
-    "The shift is right, but the losses are added up: a longer batch has a larger loss, and larger gradients."
+    "The shift is right, but the losses are added up: a larger batch has a larger loss, and larger gradients."
 )
 def added_up(logits, tokens):
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten(), reduction="sum")
 
 
-@clinic_07.mistake("Smoothing keeps the loss away from 0, and hides the symptom: the targets are still not shifted.")
+@clinic_07.mistake(
+    "Smoothing keeps the loss away from 0, and that hides half of the symptom: the targets are still not shifted, and "
+    "the model still writes one word again and again."
+)
 def smoothed(logits, tokens):
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, :-1].flatten(), label_smoothing=0.1)
 

@@ -101,8 +101,8 @@ def logits_of_padding_are_zero(logits, targets, pad_id):
 
 
 @clinic_08.mistake(
-    "The mean is taken over all losses that are above the mean or at it. That hides the symptom: good predictions drop "
-    "out together with the padding."
+    "The mean is taken over all losses that are above the mean or at it. Good predictions drop out together with the "
+    "padding, and since each pad lowers that mean, the loss still falls when more pads stand behind the words."
 )
 def small_losses_dropped(logits, targets, pad_id):
     losses = losses_of(logits, targets) * (targets != pad_id)

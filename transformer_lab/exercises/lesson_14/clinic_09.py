@@ -49,7 +49,7 @@ def step_case(label: str, batch: int, past: int, width: int) -> Case:
     hints=(
         "Compare the cached outputs with those of the whole sentence, position by position: where is the first "
         "difference?",
-        "What does `x.size(1)` say in each step of the loop?",
+        "What does `x.size(1)` say in each step of decoding?",
         "How many tokens stand before the new one? Which argument knows?",
     ),
 )
@@ -89,7 +89,9 @@ def positions_added_again(x, past, encoding):
     return attend_once(together[:, -1:], together)
 
 
-@clinic_09.mistake("The token asks with its right position, but is stored without one: every later step sees it so.")
+@clinic_09.mistake(
+    "The token asks with its right position, but is stored without one: this step and every later one see it so."
+)
 def stored_without_position(x, past, encoding):
     new = x + encoding[past.size(1)]
     return attend_once(new, torch.cat([past, x], dim=1))

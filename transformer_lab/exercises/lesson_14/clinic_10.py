@@ -54,7 +54,7 @@ def table_case(label: str, vocab: int, width: int, tokens: list[int], targets: l
     ),
     properties=(Property("both tables are the same", lambda given, embedding, output: torch.equal(embedding, output)),),
     hints=(
-        'Print `model["embedding"] is model["output"]` after each line. Where does it become False?',
+        'Print `model["embedding"] is model["output"]` after each line but the first. Where does it become False?',
         "To assign a new tensor to a name does not write into the old tensor: it gives the name another one.",
         "In a tied table two gradients meet, one from each use, and they are added up. Do yours?",
     ),
@@ -79,8 +79,8 @@ def gradients_of_both(saved, tokens, targets):
 
 
 @clinic_10.mistake(
-    "You average the two tables after the step. They are equal again, which hides the symptom, but each step is "
-    "half as long as it should be: in a tied table both gradients are *added up*."
+    "The two tables are averaged after the step, or their gradients before it. They are equal again, which hides the "
+    "symptom, but each step is half as long as it should be: in a tied table both gradients are *added up*."
 )
 def averaged_afterwards(saved, tokens, targets, rate):
     of_embedding, of_output = gradients_of_both(saved, tokens, targets)
@@ -89,8 +89,8 @@ def averaged_afterwards(saved, tokens, targets, rate):
 
 
 @clinic_10.mistake(
-    "You copy the embedding to the output after the step. They are equal again, which hides the symptom, but all that "
-    "the output has learned is lost."
+    "Both tables take the step of the embedding alone. They are equal again, which hides the symptom, but all that the "
+    "output should have learned is lost."
 )
 def embedding_copied_afterwards(saved, tokens, targets, rate):
     table = (saved - rate * gradients_of_both(saved, tokens, targets)[0]).detach()
@@ -98,15 +98,17 @@ def embedding_copied_afterwards(saved, tokens, targets, rate):
 
 
 @clinic_10.mistake(
-    "You copy the output to the embedding after the step. They are equal again, which hides the symptom, but all that "
-    "the embedding has learned is lost."
+    "Both tables take the step of the output alone. They are equal again, which hides the symptom, but all that the "
+    "embedding should have learned is lost."
 )
 def output_copied_afterwards(saved, tokens, targets, rate):
     table = (saved - rate * gradients_of_both(saved, tokens, targets)[1]).detach()
     return table, table
 
 
-@clinic_10.mistake("No step is taken: both tables are as they were loaded. They are equal, and nothing is learned.")
+@clinic_10.mistake(
+    "Both tables are as they were loaded, as if no step were taken. They are equal, and nothing is learned."
+)
 def no_step(saved, tokens, targets, rate):
     return saved.detach().clone(), saved.detach().clone()
 
@@ -120,7 +122,8 @@ def nothing_loaded(saved, tokens, targets, rate):
 
 
 @clinic_10.mistake(
-    "The optimizer counts the tied table twice, and takes its step twice. One table is updated once in each step."
+    "The step is twice as long as it should be, because the tied table counts twice: it is updated under each name, or "
+    "its gradient is added to itself. A tied table's gradient is the sum of both uses already."
 )
 def two_steps_on_one_table(saved, tokens, targets, rate):
     of_embedding, of_output = gradients_of_both(saved, tokens, targets)

@@ -118,7 +118,10 @@ def width_ignored(next_logits, bos_id, width, length):
     return beams_by(next_logits, bos_id, 1, length, lambda old, one, ids: old + one, log_probabilities)
 
 
-@clinic_11.mistake("The scores are multiplied: the first is 0, so the score of every sentence stays 0.")
+@clinic_11.mistake(
+    "The score of every sentence stays 0, and all of them tie: the first score is 0, and it is either multiplied, or "
+    "handed on with nothing added to it."
+)
 def scores_multiplied(next_logits, bos_id, width, length):
     return beams_by(next_logits, bos_id, width, length, lambda old, one, ids: old * one, log_probabilities)
 

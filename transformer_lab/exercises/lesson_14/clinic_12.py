@@ -29,12 +29,12 @@ def split_case(label: str, sentences: list[list[int]], n_training: int) -> Case:
     minutes=10,
     difficulty=3,
     statement="""
-    A split into training and validation. Small data repeat themselves, so whatever stands in training must not
+    A split into training and validation. Small data sets repeat themselves, so whatever stands in training must not
     validate. Both parts keep their order. Training keeps all of its sentences, and validation keeps all those that
     training does not hold, even if they are repeated in validation itself.
 
     Symptom: a table that knows the training sentences by heart, and nothing else, has a high score in validation, even
-    where the labels were drawn at random.
+    where each sentence was given its label at random, and keeps it wherever it is repeated.
     """,
     returns=("training", "validation"),
     cases=(
@@ -64,7 +64,7 @@ def clinic_12(sentences, n_training):
 
 @clinic_12.mistake(
     "A sentence is left out as soon as it shares *one* token with a training sentence in the same position. The "
-    "score is honest now, but hardly a sentence is left to validate with."
+    "score is honest now, but unseen sentences are thrown out, and with few words there is hardly one left."
 )
 def one_token_is_enough(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]

@@ -79,7 +79,7 @@ def by_hand() -> Case:
     hints=(
         "Take the smallest case on paper: three tokens, of which one portion has two. What does each token count for?",
         "What must be known of the whole batch before the first portion is read?",
-        "Shorten the sum of two vectors, and then the first of them before the second is added. When is that the same?",
+        "Shorten the sum of two vectors. Now shorten the first before you add the second. When is that the same?",
     ),
 )
 def mend_accumulation(weight, inputs, targets, answers, portion, max_norm):
@@ -131,9 +131,7 @@ def only_the_length(weight, inputs, targets, answers, portion, max_norm):
     return step_with(weight, inputs, targets, answers, portion, max_norm, lambda x, c, n: c.sum() * n)
 
 
-@mend_accumulation.mistake(
-    f"The NaN is gone, because no portion is divided by 0 any more, and that hides a symptom. {MEANS}"
-)
+@mend_accumulation.mistake(f"The NaN is gone, and that hides a symptom. {MEANS}")
 def at_least_one(weight, inputs, targets, answers, portion, max_norm):
     return step_with(weight, inputs, targets, answers, portion, max_norm, lambda x, c, n: c.sum().clamp(min=1) * n)
 

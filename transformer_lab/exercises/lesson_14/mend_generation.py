@@ -169,7 +169,10 @@ def only_the_start(model, prompts, pad_id, end_id, max_new):
     return ended(write(model, tokens, mask, from_0(mask), max_new, by_the_cache), end_id)
 
 
-@mend_generation.mistake(f"One of three is mended. {START} {STEPS}")
+@mend_generation.mistake(
+    f"The mask is mended. {START} So the positions of the new tokens count the padding as well, whether their own line "
+    "is mended or not."
+)
 def only_the_mask(model, prompts, pad_id, end_id, max_new):
     tokens, mask = padded(prompts, pad_id)
     positions = torch.arange(tokens.size(1)).expand_as(tokens)

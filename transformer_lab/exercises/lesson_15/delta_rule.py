@@ -142,7 +142,9 @@ def corrected_by_the_query(query, key, value, beta, decay):
     return steps(query, key, value, beta, decay, write=lambda s, k, v, b, q: b * k @ (v - q @ s))
 
 
-@delta_rule.mistake("The signs are swapped: what is written is the value minus the answer, v - kᵀS, and not the opposite.")
+@delta_rule.mistake(
+    "The signs are swapped: what is written is the value minus the answer, v - kᵀS, and not the opposite."
+)
 def wrong_way_round(query, key, value, beta, decay):
     return steps(query, key, value, beta, decay, write=lambda s, k, v, b, q: b * k @ (k.mT @ s - v))
 

@@ -55,7 +55,7 @@ attention_backward = Exercise(
         drawn("float64", 2, sizes=(3, 4, 2, 5), dtype=torch.float64),
     ),
     hints=(
-        "Go backwards through three steps: output = P V, P = softmax(S), S = Q Kᵀ / √d_k. Begin with the last. If "
+        "Go backwards through three steps: S = Q Kᵀ / √d_k, P = softmax(S), O = P V. Begin with the last. If "
         "O = P V, then the gradient of V is Pᵀ dO; what is that of P? Let the shapes guide you.",
         "Row by row, softmax's Jacobian is diag(p) - p pᵀ (lesson 01). Multiply it by a row of dP, without building "
         "it: p ⊙ dP less p times a number. Which number?",

@@ -148,7 +148,7 @@ def all_but_the_start(query, key, value, tile):
 
 @mend_tiles.mistake(
     "Each tile has a softmax of its own, and you take the mean of their outputs. So a tile of keys that fit badly "
-    "counts as much as one of keys that fit: that hides the symptoms and not the cause."
+    "counts as much as one of keys that fit, and the output still depends on which keys share a tile."
 )
 def mean_of_tiles(query, key, value, tile):
     outputs = []

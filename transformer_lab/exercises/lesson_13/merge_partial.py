@@ -33,7 +33,7 @@ merge_partial = Exercise(
     Attention over all keys, from what two halves of the keys give.
 
     The same queries attended to keys A, and to other keys B. Each gave an output (…, d) and, for each query, the
-    log-sum-exp (…) of its scores: log of the sum of exp(score), by which its weights were divided. Return
+    log-sum-exp (…) of its scores: the logarithm of that sum of exp(score) by which its weights were divided. Return
     `(output, lse)` for all keys together, of the same shapes.
 
     A log-sum-exp may be 1000, whose exponential is infinite, or -1000, whose exponential is 0.
@@ -99,7 +99,7 @@ def the_larger_one(output_a, lse_a, output_b, lse_b):
 
 
 @merge_partial.mistake(
-    "The numbers are right as long as e^lse is one that can be stored. With a log-sum-exp of 1000 it is infinite, and "
+    "The numbers are right as long as e^lse can be stored. With a log-sum-exp of 1000 it is infinite, and "
     "with -1000 it is 0: take the difference first."
 )
 def overflow(output_a, lse_a, output_b, lse_b):

@@ -21,11 +21,11 @@ online_softmax = Exercise(
     minutes=15,
     difficulty=2,
     statement="""
-    All that a softmax needs to know of its scores, while you see each of them once.
+    All that a softmax needs to know about its scores, while you see each of them only once.
 
     `chunks` is an iterator of tensors (…, s_i): scores that were cut into pieces along the last axis. The s_i differ.
     Each place on the axes in front is a row of its own. Return `(maximum, total)`, each (…): the largest score of
-    all chunks, and the sum of exp(score - maximum) over all chunks. There is one chunk at least.
+    all chunks, and the sum of exp(score - maximum) over all chunks. There is at least one chunk.
 
     Keep no chunk: in practice all of them together do not fit into memory, and here the iterator raises an error
     if more than two of the earlier chunks still exist.

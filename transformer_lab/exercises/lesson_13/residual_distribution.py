@@ -106,7 +106,7 @@ def absolute_difference(p, q):
     return torch.where(total > 0, difference / total, p)
 
 
-@residual_distribution.mistake("p and q have changed places: what is missing is what *p* has more than q.")
+@residual_distribution.mistake("p and q have changed places: what is missing is what *p* has beyond q.")
 def exchanged(p, q):
     missing = (q - p).clamp(min=0)
     total = missing.sum(-1, keepdim=True)
@@ -155,7 +155,7 @@ def sum_of_all_rows(p, q):
 
 
 @residual_distribution.mistake(
-    "You return what both expect, min(p, q). That is what gets *accepted*; asked is what is still missing from p."
+    "You return what both expect, min(p, q). That is what gets *accepted*; the question is what p still lacks."
 )
 def what_both_expect(p, q):
     return normalised(torch.minimum(p, q).clamp(min=1e-12))

@@ -70,7 +70,7 @@ def drafted_alone(acceptance, n_draft):
     return n_draft * acceptance
 
 
-@tokens_per_pass.mistake("The token that the model writes itself is missing: every pass writes one at least.")
+@tokens_per_pass.mistake("The token that the model writes itself is missing: every pass writes at least one.")
 def without_the_model_s_own(acceptance, n_draft):
     return sum(acceptance**i for i in range(1, n_draft + 1)) + 0.0
 
@@ -105,7 +105,7 @@ def all_stand(acceptance, n_draft):
 
 
 @tokens_per_pass.mistake(
-    "The probabilities are exchanged: `acceptance` is that a token *stands*, 1 - acceptance that it is rejected."
+    "The probabilities are exchanged: `acceptance` is the chance that a token *stands*, not that it is rejected."
 )
 def exchanged_probabilities(acceptance, n_draft):
     return sum((1 - acceptance) ** i for i in range(n_draft + 1)) + 0.0

@@ -7,15 +7,44 @@ import re
 from pathlib import Path
 from typing import Any
 
-from course import course_map
+from course import BEAD, course_map
 from jinja2 import Template
 from lessons import html_of
 from nbformat import NotebookNode
+from wall import card
+
+from transformer_lab.exercises import catalogue
 
 # The view that the front page opens with: the first of these kinds that a notebook shows, and what to try with it.
 OPENING = {
-    "machine": "It writes numbers in German. The ribbons say where it looks; cut a part, and see what it writes then.",
-    "heads": "Each row shows how much one token looks at the others, in each of its eight heads.",
+    "machine": "Offline, too. This one runs in your page: the ribbons say where it looks. Cut a part.",
+    "heads": "Offline, too. Each row shows how much one token looks at the others, in each of its eight heads.",
+}
+INSIDE = "#s=thirty-four+thousand+and+twenty-one&view=map"  # all matrices of the machine at once
+SLIP = catalogue["causal_mask"].mistakes["upper_triangle"].explanation
+# What one does here and in no book: the view whose drawing it has, where it leads, its name, what it is, where that is.
+REASONS = {
+    "machine": (
+        "view-attention-2",
+        INSIDE,
+        "Which number decided?",
+        "Press a part of the machine, and its matrices open, down to each product of each sum.",
+        "in the machine above",
+    ),
+    "mask": (
+        "view-masks",
+        "lessons/05_masking.html#exercise-causal_mask",
+        "Which mistake was it?",
+        f"Shut the wrong windows, and the exercise says: “{SLIP}”",
+        "lesson 05",
+    ),
+    "training": (
+        "view-own-sentence",
+        "lessons/07_training.html",
+        "Can a laptop learn it?",
+        "You write the training, and in a minute your own processor learns numbers that it was never shown.",
+        "lesson 07",
+    ),
 }
 
 
@@ -29,7 +58,10 @@ def front_page(
     (source / "course.html").write_text(course_map(lessons), "utf-8")
     return Template(Path(__file__).with_name("front.md").read_text("utf-8")).render(
         words=OPENING[kind],
+        inside=INSIDE if kind == "machine" else "",
+        cards="".join(card(*told) for name, told in REASONS.items() if name in ("mask", "training", kind)),
         lessons=lessons,
+        bead=BEAD,
         exercises=sum(len(lesson["exercises"]) for lesson in lessons),
         repository=f'<a href="{repository}">repository</a>' if repository else "repository",
         commands=re.findall(r"^```\n(.+?)\n```", readme.partition("## Start")[2], re.DOTALL | re.MULTILINE)[:2],

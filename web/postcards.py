@@ -52,7 +52,7 @@ def postcard(lesson: Mapping[str, Any]) -> str:
 
 def style() -> str:
     """What a picture's style is: that of the site's pages, whose fonts stand elsewhere, and its own."""
-    pages = "".join((STATIC / name).read_text("utf-8") for name in ("base.css", "poster.css"))
+    pages = "".join((STATIC / name).read_text("utf-8") for name in ("base.css", "cards.css"))
     return re.sub(r"@font-face \{.*?\}", "", pages, flags=re.DOTALL) + STYLE
 
 

@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from html import escape
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
-from wall import PLACE, views
-from wall_sketches import on_card
+from wall import PLACE, card, views
 
 AGAIN = re.compile(r"-\d+$")
 AT_THE_HEAD = 3  # cells, those of the poster
@@ -24,9 +22,7 @@ def hang_strip(page: NotebookNode, titles: Mapping[str, str]) -> None:
     found = [PLACE.search(output.get("data", {}).get("text/html", "")) for output in outputs]
     places = [one[1] for one in found if one and not AGAIN.search(one[1])]
     if places:
-        cards = "".join(
-            f'<li><a href="#{place}">{on_card(place)}<b>{escape(titles[place])}</b></a></li>' for place in places
-        )
+        cards = "".join(card(place, f"#{place}", titles[place]) for place in places)
         label = '<p class="label">Alive in this lesson: touch, drag, cut</p>'
-        strip = f'<div class="strip">{label}<ul aria-label="Views of this lesson">{cards}</ul></div>'
+        strip = f'<div class="strip">{label}<ul class="cards" aria-label="Views of this lesson">{cards}</ul></div>'
         page.cells.insert(AT_THE_HEAD, new_markdown_cell(strip))

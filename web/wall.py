@@ -1,6 +1,6 @@
 """The wall of the gallery: of each of its views a drawing, which leads to it, and a sentence on what it does.
 
-The cards hang in the parts of the page, by their headings; on a phone each part is a row that is swiped.
+The cards hang in the parts of the page, by their headings.
 """
 
 import re
@@ -34,13 +34,11 @@ def put_up(page: NotebookNode, folder: Path) -> None:
         assert found
         (folder / f"{place}.svg").write_text(unquote(unescape(found[2])), "utf-8")
         view.data["text/html"] = STILL.sub(rf"\g<1>{address}", html, count=1)
-        of = f"<i>lesson {lesson}</i>" if lesson else ""
-        words = f"<b>{escape(title)}</b><span>{inline(said)}</span>{of}"
-        parts.setdefault(part, []).append(f'<li><a href="#{place}">{on_card(place)}{words}</a></li>')
+        parts.setdefault(part, []).append(card(place, f"#{place}", title, said, f"lesson {lesson}" * bool(lesson)))
         names[place] = title
     rows = (
         f'<p class="wall-part">{escape(part)} <span>{len(tiles)} views</span></p>'
-        f'<ul aria-label="Views: {escape(part)}">{"".join(tiles)}</ul>'
+        f'<ul class="cards" aria-label="Views: {escape(part)}">{"".join(tiles)}</ul>'
         for part, tiles in parts.items()
     )
     for cell in page.cells:
@@ -51,6 +49,12 @@ def put_up(page: NotebookNode, folder: Path) -> None:
             if found := PLACE.search(html):
                 output.data["text/html"] = TITLE.sub(f'data-title="{escape(names[found[1]])}"', html)
     page.cells.insert(1, new_markdown_cell(f'<div class="wall">{"".join(rows)}</div>'))
+
+
+def card(view: str, address: str, title: str, said: str = "", below: str = "") -> str:
+    """One entry of a list of cards: the drawing of a view and words, which lead to an address."""
+    words = f"<span>{inline(said)}</span>" * bool(said) + f"<i>{escape(below)}</i>" * bool(below)
+    return f'<li><a href="{escape(address)}">{on_card(view)}<b>{escape(title)}</b>{words}</a></li>'
 
 
 def headed(called: re.Match[str]) -> str:

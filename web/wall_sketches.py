@@ -5,11 +5,14 @@ Amounts are a drawing's, not a model's: the numbers stand in the views.
 """
 
 import math
+import re
 from collections.abc import Callable, Sequence
+from html import unescape
 
 from sketches import arc, box, curve, line, ring, row, seen, spark, word
 
 ACROSS, DOWN = 400, 190
+WORD = re.compile(r'<text x="([-\d.]+)" y="([-\d.]+)" text-anchor="(\w+)"[^>]*>([^<]+)</text>')
 BELL = (0.06, 0.16, 0.56, 0.16, 0.06)
 
 
@@ -249,6 +252,14 @@ WALL: dict[str, Callable[[], str]] = {
 }
 
 
+def greeked(word_: re.Match[str]) -> str:
+    """A word, and the bar that stands for it where the drawing is so small that it could not be read."""
+    x, y, anchor, text = float(word_[1]), float(word_[2]), word_[3], unescape(word_[4])
+    wide = 9 * len(text)
+    left = x - wide * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+    return word_[0] + box(left, y - 12, wide, 10, "greeked", 5)
+
+
 def on_card(place: str) -> str:
     """The drawing of a view's card.
 
@@ -257,4 +268,5 @@ def on_card(place: str) -> str:
     """
     if place not in WALL:
         raise ValueError(f"the gallery's wall has no drawing of {place}: WALL in web/wall_sketches.py must have one")
-    return f'<svg class="sketch" viewBox="0 0 {ACROSS} {DOWN}" aria-hidden="true">{WALL[place]()}</svg>'
+    drawn = WORD.sub(greeked, WALL[place]())
+    return f'<svg class="sketch" viewBox="0 0 {ACROSS} {DOWN}" aria-hidden="true">{drawn}</svg>'

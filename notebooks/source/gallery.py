@@ -21,7 +21,7 @@ seed = torch.manual_seed(0)
 # %% [markdown]
 # ## Attention
 #
-# **Arcs** (lesson 01): point at a word, and see where it looks, and what its vector becomes. The word *bank* stands in two sentences, and every word has two numbers, for *money* and *water*.
+# **Where does a word look?** (lesson 01): point at one, and follow its arcs to what its vector becomes. The word *bank* stands in two sentences, and every word has two numbers, for *money* and *water*.
 
 # %%
 meanings = {"money": [4.5, 0.0], "river": [0.0, 4.5], "bank": [1.0, 1.0], "took": [1.0, 0.0]}
@@ -33,7 +33,7 @@ looks = [(x @ x.T / 2**0.5).softmax(-1) for x in vectors]  # (T, T) each
 widgets.arcs(sentences, looks, vectors, ["money", "water"], word="bank")
 
 # %% [markdown]
-# **From scores to weights** (lesson 01): follow the scores as they are divided by √d_k, masked, and made into weights by a softmax. Press the terms of the equation, or point at a word. The temperature sharpens the weights or flattens them.
+# **How do scores become weights?** (lesson 01): follow them as they are divided by √d_k, masked, and made into weights by a softmax. Press the terms of the equation, or point at a word. The temperature sharpens the weights or flattens them.
 
 # %%
 words = "the bank of the river".split()
@@ -41,13 +41,13 @@ query, key = torch.randn(5, 16), torch.randn(5, 16)
 widgets.attention_steps(query, key, words, words, causal=True)
 
 # %% [markdown]
-# **Softmax saturation** (lesson 01): without the scale, wider vectors give one key all the weight, and softmax next to no gradient.
+# **Why divide the scores?** (lesson 01): without the scale, wider vectors give one key all the weight, and softmax next to no gradient.
 
 # %%
 widgets.saturation(torch.randn(20, 1024), torch.randn(8, 1024))
 
 # %% [markdown]
-# **Weights that you have**: see them in any number of heads and layers. These are the encoder's of the translator that comes with the package, as it reads an English number:
+# **What do your own weights look at?** See them in any number of heads and layers. These are the encoder's of the translator that comes with the package, as it reads an English number:
 
 # %%
 from transformer_lab.analysis import token_names
@@ -64,13 +64,13 @@ weights = torch.stack([maps[f"encoder.layers.{i}.self_attention"][0] for i in ra
 widgets.attention(weights, tokens, tokens)
 
 # %% [markdown]
-# **Heads side by side** (lesson 02): sort them by how widely they look, or take the difference of two.
+# **What does each head look for?** (lesson 02): sort the heads by how widely they look, or take the difference of two.
 
 # %%
 widgets.heads(weights, tokens, tokens)
 
 # %% [markdown]
-# **Mask playground** (lesson 05): paint what each query may see, and stop the leaks. Every spark is a word that looks into the future: shut its window, or try a pattern that does.
+# **Where does the future leak?** (lesson 05): paint what each query may see, and stop the leaks. Every spark is a word that looks into the future: shut its window, or try a pattern that does.
 
 # %%
 six = ["I", "am", "a", "student", ".", "pad"]
@@ -79,19 +79,19 @@ widgets.mask_playground(torch.randn(6, 6), six, pattern="everything")
 # %% [markdown]
 # ## Positions and depth
 #
-# **Positional encoding** (lesson 03): the table, the waves of a pair of features, and the dot product of two positions.
+# **How is a position written?** (lesson 03): see the table, the waves of a pair of features, and the dot product of two positions.
 
 # %%
 widgets.encoding((64, 32))
 
 # %% [markdown]
-# **A shift is a rotation** (lesson 03): one matrix leads from any position to the one k further on. The second tab shows RoPE, which turns queries and keys instead.
+# **What takes each position k further?** (lesson 03): one matrix leads from any position to the one k further on. The second tab shows RoPE, which turns queries and keys instead.
 
 # %%
 widgets.shift(torch.randn(8), torch.randn(8))
 
 # %% [markdown]
-# **Norms by depth** (lesson 04): how much of a signal is left on the way up, and of a gradient on the way down.
+# **What is left after many layers?** (lesson 04): see how much of a signal arrives on the way up, and of a gradient on the way down.
 
 # %%
 from transformer_lab.analysis import norms_by_layer
@@ -113,13 +113,13 @@ widgets.depth(sweep)
 # %% [markdown]
 # ## A translator
 #
-# **The machine** (lesson 06): watch the whole translator at work in the page, and break it. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
+# **What does it say without a part?** (lesson 06): watch the whole translator at work in the page, and break it. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
 
 # %%
 widgets.machine(model, tokenizer, "thirty-four thousand and twenty-one")
 
 # %% [markdown]
-# **Greedy, sampling and beams** (lesson 08): choose the next token in one of three ways, step by step. Here the translator writes the German for *twenty-one*.
+# **Which token comes next?** (lesson 08): choose it greedily, by a sample or with beams, step by step. Here the translator writes the German for *twenty-one*.
 
 # %%
 source = torch.tensor([[*tokenizer.encode("twenty-one"), tokenizer.eos_id]])
@@ -135,7 +135,7 @@ special = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
 widgets.decoding(next_logits, names, **special, depth=6, branching=3)
 
 # %% [markdown]
-# **Your own sentence** (lesson 07): see which English words each German one was written from. In a notebook you can run the cell, and type a number of your own, below a million.
+# **Which word was each one written from?** (lesson 07): look from the German words to the English ones. In a notebook you can run the cell, and type a number of your own, below a million.
 
 # %%
 widgets.own_sentence(model, tokenizer, ["twenty-one", "three hundred and forty-five thousand"])
@@ -143,7 +143,7 @@ widgets.own_sentence(model, tokenizer, ["twenty-one", "three hundred and forty-f
 # %% [markdown]
 # ## Learning
 #
-# **A language model, watched while it learns** (lesson 09). This one reads the names of ten thousand numbers, letter by letter, for a few seconds. The green curve is its loss on names that are held out, the dashed line that of a table of triples, and the slider brings back what it wrote before.
+# **What does it write while it learns?** (lesson 09): a language model reads the names of ten thousand numbers, letter by letter, for a few seconds. The green curve is its loss on names that are held out, the dashed line that of a table of triples, and the slider brings back what it wrote before.
 
 # %%
 from transformer_lab import LanguageModel, LanguageModelConfig, token_log_probs
@@ -169,7 +169,7 @@ reports = reading.run(200, on_held_out, every=40)
 widgets.text_training_monitor(reports, 200, writer, characters, ["four ", "nine"], levels=levels)
 
 # %% [markdown]
-# **A training to watch** (lesson 07): go back to any step, and see a small model learn to reverse five letters. In a notebook you can stop it, and resume it.
+# **When does it get it right?** (lesson 07): go back to any step, and see a small model learn to reverse five letters. In a notebook you can stop it, and resume it.
 
 # %%
 from transformer_lab import Transformer, TransformerConfig
@@ -189,7 +189,7 @@ reports = training.run(240, lambda: exact_match(learner, letters, pairs[512:]), 
 widgets.training_monitor(reports, 240, learner, letters, pairs[512:515])
 
 # %% [markdown]
-# **Training from right and wrong** (lesson 16): recorded trainings by five rewards. Go from step to step, and see which answers are rewarded, which of their probabilities move, and how a hole in a verifier is found.
+# **What does a reward teach?** (lesson 16): recorded trainings by five rewards. Go from step to step, and see which answers are rewarded, which of their probabilities move, and how a hole in a verifier is found.
 
 # %%
 from transformer_lab.training import load_table
@@ -199,13 +199,13 @@ widgets.rewards(load_table("rewards"), "digit anywhere", seed=3, step=8)
 # %% [markdown]
 # ## Inside a language model
 #
-# **A model that writes with you** (lesson 09): type a few letters, and see what the reader of names would write next.
+# **How would it go on?** (lesson 09): type a few letters, and see what the reader of names would write next.
 
 # %%
 widgets.completer(writer, characters, "four thousand and ")
 
 # %% [markdown]
-# **The logit lens** (lesson 10): what the same model would say next, if it ended at its embedding, or after its first layer.
+# **What would it say half-way?** (lesson 10): see through the logit lens what the same model would say next, if it ended at its embedding, or after its first layer.
 
 # %%
 from transformer_lab import causal_mask
@@ -220,7 +220,7 @@ with torch.no_grad():
 widgets.lens(logits, said, characters.symbols)
 
 # %% [markdown]
-# **Heads that are taken away** (lesson 10): choose a head, ablate it, and see what the loss of each next token becomes, and where the other heads look now.
+# **What is lost without a head?** (lesson 10): choose a head, ablate it, and see what the loss of each next token becomes, and where the other heads look now.
 
 # %%
 widgets.induction(writer, characters.encode("seventy-two and seventy-two"), characters.symbols)
@@ -228,7 +228,7 @@ widgets.induction(writer, characters.encode("seventy-two and seventy-two"), char
 # %% [markdown]
 # ## Since 2017
 #
-# **Swaps side by side** (lesson 11): choose among six parts that were replaced since 2017. The losses are those of the table that comes with the package.
+# **What did each swap buy?** (lesson 11): choose among six parts that were replaced since 2017. The losses are those of the table that comes with the package.
 
 # %%
 from transformer_lab.training.experiments.swaps import losses_of
@@ -236,19 +236,19 @@ from transformer_lab.training.experiments.swaps import losses_of
 widgets.swaps(losses_of(load_table("swaps")))
 
 # %% [markdown]
-# **The cache of five designs** (lesson 15): see to scale what multi-head, grouped and latent attention, a sliding window, and the state of a delta rule keep of a text. Play, and see what each still knows of the token that you point at.
+# **What does each design remember?** (lesson 15): see to scale what multi-head, grouped and latent attention, a sliding window, and the state of a delta rule keep of a text. Play, and see what each still knows of the token that you point at.
 
 # %%
 widgets.designs()
 
 # %% [markdown]
-# **What a key-value cache costs** (lesson 08): see how much of your laptop it fills, and how much arithmetic it saves.
+# **What does a key-value cache cost?** (lesson 08): see how much of your laptop it fills, and how much arithmetic it saves.
 
 # %%
 widgets.cache_cost("GPT-3", length=2048)
 
 # %% [markdown]
-# **Tiles** (lesson 13): attention reads the scores tile by tile; each query keeps its largest score and a sum. Step, choose another size, and hide the future.
+# **Can attention be done in tiles?** (lesson 13): it reads the scores tile by tile; each query keeps its largest score and a sum. Step, choose another size, and hide the future.
 
 # %%
 torch.manual_seed(3)
@@ -256,7 +256,7 @@ eight = "the cat sat on a mat and slept".split()
 widgets.tiles(2 * torch.randn(8, 8), eight, eight)
 
 # %% [markdown]
-# **Speculation** (lesson 13): a table of letters drafts, and a small model judges four letters in one pass.
+# **Who writes, draft or model?** (lesson 13): a table of letters drafts, and a small model judges four letters in one pass.
 
 # %%
 from transformer_lab import speculative
@@ -269,7 +269,7 @@ drafted = speculative(writer, table, beginning, 25, generator=chance)
 widgets.speculation(drafted, characters.symbols)
 
 # %% [markdown]
-# **Four ranks** (lesson 17): one training step in five ways, and who computes, sends or waits when. Go through the step, slow down a rank or the links, and let the ranks send while they compute.
+# **Who waits for whom?** (lesson 17): see one training step of four ranks in five ways, and who computes, sends or waits when. Go through the step, slow down a rank or the links, and let the ranks send while they compute.
 
 # %%
 widgets.ranks("sharded")

@@ -139,6 +139,18 @@ def test_the_front_page_has_a_view_and_the_commands_of_the_readme(pages):
     assert ("a", "", "https://github.com/lab/lab") in pages["index"].addresses
 
 
+def test_the_front_page_says_what_it_is_and_quotes_what_an_exercise_says(pages):
+    hello = re.search(r'<div class="hello">(.+?)</div>', pages["index"].html, re.DOTALL)
+    assert hello is not None
+    said = re.sub(r"<[^>]+>", "", hello[1])
+    assert f"{len(LESSONS)} lessons, {len(catalogue)} exercises that name your mistake" in said
+    links = re.findall(r'href="([^"]+)"', hello[1])
+    assert links == ["#s=thirty-four+thousand+and+twenty-one&amp;view=map", f"lessons/{LESSONS[0]}.html"]
+    cards = pages["index"].html.partition('<ul class="cards">')[2].partition("</ul>")[0]
+    quoted = unescape(re.sub(r"<[^>]+>", "", cards.partition("“")[2].partition("”")[0]))
+    assert quoted == catalogue["causal_mask"].mistakes["upper_triangle"].explanation.replace("*", "")
+
+
 def showing(*kinds: str) -> nbformat.NotebookNode:
     html = [f"<tl-{kind}-01234567></tl-{kind}-01234567>" for kind in kinds]
     return new_notebook(cells=[new_code_cell(outputs=[new_output("display_data", {"text/html": one})]) for one in html])
@@ -308,6 +320,7 @@ def test_the_gallery_opens_with_a_wall_whose_drawings_lead_to_all_views(pages):
     assert len({title for _, _, title in tiles}) == len(tiles)
     assert len({drawing for _, drawing, _ in tiles}) == len(tiles)
     assert html.index('class="wall"') < html.index('id="attention"')
+    assert [title for _, _, title in tiles if not title.endswith("?")] == []
     parts = re.findall(r'<p class="wall-part">([^<]+) <span>(\d+) views</span></p><ul [^>]*>(.+?)</ul>', wall)
     assert [(part, int(n)) for part, n, _ in parts] == [(part, row.count("<li>")) for part, _, row in parts]
     assert [part for part, _, _ in parts] == re.findall(r"<h2>([^<]+)<a", html)

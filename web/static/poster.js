@@ -1,8 +1,9 @@
-// A poster's threads answer to the pointer as attention does: each is as thick as its share of a softmax over how near
-// it is. Nothing is told by that, for a poster only asks. Before anybody points, they are read once, from left to right.
+// The threads of a poster and of a card answer to the pointer as attention does: each is as thick as its share of a
+// softmax over how near it is. Nothing is told by that, for a poster only asks. Before anybody points at a poster, its
+// threads are read once, from left to right.
 
 const [REACH, POINTS] = [14, 24]; // in the units of the picture; and points along each thread
-const [ACROSS, MIDDLE] = [520, 110]; // the size of the picture
+const [ACROSS, MIDDLE] = [520, 110]; // the size of a poster's picture
 const [REST, LASTS] = [1100, 2600]; // milliseconds: until it is read once by itself, and how long that takes
 const THREADS = "path:not(.tick, .full, .thick), rect:not(.slab, .bar), circle:not(.lens, .full)";
 
@@ -18,11 +19,11 @@ export function sharesOf(far) {
   return powers.map((power) => power / sum);
 }
 
-for (const picture of document.querySelectorAll(".poster-picture")) {
+for (const picture of document.querySelectorAll(".poster-picture, .cards a")) {
   const svg = picture.querySelector("svg");
   const threads = [...svg.querySelectorAll(THREADS)];
   let along = null; // where each of them runs, once it is asked for
-  let untouched = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let untouched = picture.matches(".poster-picture") && !matchMedia("(prefers-reduced-motion: reduce)").matches;
   const look = (at) => {
     along ??= threads.map(alongOf);
     const far = along.map((points) => Math.min(...points.map(({ x, y }) => Math.hypot(x - at.x, y - at.y))));
@@ -42,5 +43,5 @@ for (const picture of document.querySelectorAll(".poster-picture")) {
     look({ x: ACROSS * share, y: MIDDLE + 0.5 * MIDDLE * Math.sin(2 * Math.PI * share) });
     requestAnimationFrame(read(start));
   };
-  setTimeout(() => requestAnimationFrame((now) => read(now)(now)), REST);
+  if (untouched) setTimeout(() => requestAnimationFrame((now) => read(now)(now)), REST);
 }

@@ -40,35 +40,37 @@ export function bring(text) {
 const lesson = document.querySelector(".rail a[aria-current]")?.dataset.knot;
 const sections = [...document.querySelectorAll("article > section > section")];
 
-// A section was read when nearly all of its blocks have stood in the window while it rested. Whoever jumps over a
-// section, or past it, has not read it.
+// A section was read when nearly all of its blocks have stood in the window for as long as it takes to skim them. Whoever
+// jumps over a section, or scrolls past it, has not read it.
 function watchReading() {
-  const [inSight, seen] = [new Set(), new Set()];
+  const [inSight, left] = [new Set(), new Map()]; // left: the milliseconds that a block still has to stay
   const blocks = new Map(sections.map(({ id, children }) => [id, [...children].flatMap(blocksOf)]));
-  const rest = () => {
-    inSight.forEach((one) => seen.add(one));
+  const beat = () => {
+    if (document.hidden) return;
+    for (const one of inSight) left.set(one, (left.get(one) ?? timeOf(one)) - BEAT);
+    const isRead = (one) => left.get(one) <= 0;
     const now = kept();
     const before = now.read[lesson]?.sections ?? [];
-    const fresh = [...blocks].filter(([id, all]) => !before.includes(id) && shareOf(all, seen) >= NEARLY_ALL);
+    const fresh = [...blocks].filter(([id, all]) => !before.includes(id) && shareOf(all, isRead) >= NEARLY_ALL);
     if (!fresh.length) return;
     now.read[lesson] = { sections: [...before, ...fresh.map(([id]) => id)], of: sections.length };
     keep(now);
   };
-  let timer;
   const watch = new IntersectionObserver((all) => {
     for (const { target, isIntersecting } of all) inSight[isIntersecting ? "add" : "delete"](target);
-    clearTimeout(timer);
-    timer = setTimeout(rest, RESTS);
   });
   for (const all of blocks.values()) all.forEach((one) => watch.observe(one));
+  setInterval(beat, BEAT);
 }
 
-const [NEARLY_ALL, RESTS] = [0.8, 400]; // of a section's blocks; milliseconds
+const [NEARLY_ALL, BEAT] = [0.8, 500]; // of a section's blocks; milliseconds
+const [A_WORD, LONGEST] = [75, 12_000]; // milliseconds, a third of what one reads it in; for a block that is mostly code
+const timeOf = (block) => Math.min(LONGEST, Math.max(BEAT, A_WORD * block.innerText.split(/\s+/).length));
 const blocksOf = (block) => (block.localName === "section" ? [...block.children] : [block]);
 
-function shareOf(blocks, seen) {
+function shareOf(blocks, isRead) {
   const own = blocks.filter((one) => one.getClientRects().length);
-  return own.filter((one) => seen.has(one)).length / Math.max(1, own.length);
+  return own.filter(isRead).length / Math.max(1, own.length);
 }
 
 // ── what is shown of it ──
@@ -97,8 +99,8 @@ function showKnot(knot, now) {
 
 function showCourse(now) {
   const knots = [...document.querySelectorAll(".knot")].map((knot) => showKnot(knot, now));
-  const total = document.querySelectorAll(".dot").length;
-  const solved = document.querySelectorAll(".dot.solved").length;
+  const total = document.querySelectorAll(".knot .dot").length;
+  const solved = document.querySelectorAll(".knot .dot.solved").length;
   document.querySelector("[data-sum]").textContent = `${solved} of ${total} exercises solved`;
   const next = knots.find(({ done }) => !done);
   const begun = knots.some((one) => one.begun);
@@ -110,7 +112,7 @@ function showCourse(now) {
   const main = document.querySelector("[data-go-on]");
   if (!next || !begun) return;
   main.href = next.knot.querySelector("a").href;
-  main.textContent = `Go on: lesson ${next.knot.querySelector(".bead").textContent} →`;
+  main.textContent = `Go on: ${next.knot.querySelector(".bead").textContent} →`;
 }
 
 function showRail(now) {

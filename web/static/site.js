@@ -74,8 +74,21 @@ async function withAddress(event) {
   filled.remove();
 }
 
+// What leads into the machine of the page keeps the sentence, and all else that the machine is set to.
+function intoTheMachine(event) {
+  const link = event.target.closest("a[href^='#s=']");
+  if (!link) return;
+  event.preventDefault();
+  const [wanted, now] = [link.hash, location.hash].map((hash) => new URLSearchParams(hash.slice(1)));
+  now.delete("at"); // a part that is open
+  for (const [name, value] of wanted) if (name !== "s" || !now.has(name)) now.set(name, value);
+  location.hash = now;
+  scrollTo(0, 0);
+}
+
 addEventListener("DOMContentLoaded", () => {
   addEventListener("click", withAddress);
+  addEventListener("click", intoTheMachine);
   reachWhatScrolls();
   const button = document.querySelector("button.theme");
   showTheme(button);

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 import sketches
+from guesses import guess
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
@@ -135,7 +136,7 @@ def poster(lesson: Mapping[str, Any], colab: str) -> str:
         f'<p class="poster-question{" long" * is_long(lesson)}">{inline(lesson["question"])}</p></div>'
         f'<div class="poster-acts"><p><a class="button primary" href="#{place}">{escape(act)}&nbsp;↓</a></p>'
         f'{done(lesson)}<p class="take">{"".join(take)}</p></div>'
-        f'<a class="poster-picture" href="#{place}">{picture(lesson)}</a></div>'
+        f'<a class="poster-picture" href="#{place}">{picture(lesson)}</a>{guess(lesson["number"])}</div>'
     )
 
 

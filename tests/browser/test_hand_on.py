@@ -139,6 +139,17 @@ def test_who_follows_a_link_is_not_asked_first(page, site):
     expect(view).to_be_visible()
 
 
+def test_what_stands_below_a_view_waits_for_the_prediction(page, site):
+    page.goto(f"{site}lessons/05_masking.html")
+    page.evaluate("() => waiting.forEach(begin => begin())")
+    asked = page.locator(".cell_output:has(#view-masks)")
+    bar = asked.locator(".hand-on")
+    expect(bar).to_have_class("hand-on waits")
+    expect(bar.get_by_role("button", name="Copy link")).to_be_hidden()
+    asked.locator(".tl-ask button:not(.tl-quiet)").first.click()
+    expect(bar.get_by_role("button", name="Copy link")).to_be_visible()
+
+
 def test_what_was_written_comes_after_what_was_typed(page, site):
     """A control that is set may begin anew what lies on it, so that is set last."""
     page.goto(f"{site}lessons/09_language_model.html")

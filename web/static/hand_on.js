@@ -92,19 +92,18 @@ function waitWith(node, bar) {
   follow();
 }
 
-// The link of a lesson, at its head, or of an exercise: on a phone by the sheet for sharing.
+// The link of an exercise, or what a lesson asks its readers to guess: on a phone by the sheet for sharing.
 function offerLink(button) {
-  const title = document.querySelector(".poster-question")?.textContent ?? document.title;
   const canSend = matchMedia("(pointer: coarse)").matches && navigator.share;
-  const isExercise = button.dataset.send !== "";
-  const words = canSend ? (isExercise ? "Send it to a computer" : "Share") : "Copy link";
+  const { asks } = button.dataset;
+  const words = asks ? button.textContent : canSend ? "Send it to a computer" : "Copy link";
   button.textContent = words;
   button.classList.add("ready");
   button.onclick = async () => {
-    const url = new URL(location.pathname + (isExercise ? `#${button.dataset.send}` : ""), location.href).href;
-    const text = isExercise ? `${document.title}: ${button.dataset.send.replace("exercise-", "")}` : title;
+    const url = new URL(location.pathname + (asks ? "" : `#${button.dataset.send}`), location.href).href;
+    const text = asks ?? `${document.title}: ${button.dataset.send.replace("exercise-", "")}`;
     if (canSend) return navigator.share({ title: document.title, text, url }).catch(() => {});
-    await copy(url);
+    await copy(asks ? `${asks}\n${url}` : url);
     button.textContent = "Copied";
     setTimeout(() => (button.textContent = words), 2000);
   };

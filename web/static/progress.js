@@ -10,7 +10,7 @@ export function kept() {
   }
 }
 
-function keep(all) {
+export function keep(all) {
   localStorage.setItem(KEY, JSON.stringify(all));
   dispatchEvent(new Event("progress"));
 }

@@ -27,7 +27,8 @@ html_title = project
 html_math_renderer = "mathml"
 html_static_path: list[str] = []  # laid out by build.py, relative to this file they would be ours alone
 html_extra_path: list[str] = []
-html_css_files = ["base.css", "layout.css", "front.css", "lesson.css", "poster.css", "cards.css", "answers.css"]
+STYLES = ("base", "layout", "front", "lesson", "poster", "cards", "answers", "closing")
+html_css_files = [f"{name}.css" for name in STYLES]
 html_js_files = ["site.js"]  # modules are named in the layout, by the address that others import them by
 html_additional_pages = {"search": "search.html"}
 html_permalinks_icon = "#"
@@ -39,6 +40,7 @@ html_use_index = False
 
 def setup(app) -> None:
     """What `build.py` has laid out beside the pages is found there, wherever that is."""
+    from ends import arrange
     from navigation import Navigation
 
     source = Path(app.srcdir)
@@ -49,6 +51,7 @@ def setup(app) -> None:
     ours = [f"_static/{name}" for name in (*html_css_files, *html_js_files)]
     navigation = Navigation(laid["course"] | {"files": ours}, laid["lessons"])
     app.connect("builder-inited", without_its_search)
+    app.connect("doctree-resolved", arrange)
     app.connect("html-page-context", navigation.of_page)
     app.connect("build-finished", navigation.write)
 

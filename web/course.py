@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lessons import minutes_of, title_and_promise
+from lessons import bridge_of, minutes_of, title_and_promise
 from nbformat import NotebookNode
 
 from transformer_lab.exercises import catalogue
@@ -35,7 +35,7 @@ def lessons_of(stored: Mapping[str, NotebookNode], root: Path) -> list[dict[str,
         question = questions.get(name, promise).replace("'", "’")
         lessons.append(
             {"name": name, "number": number, "topic": topic, "question": question[:1].upper() + question[1:]}
-            | {"minutes": minutes_of(stored[name])}
+            | {"minutes": minutes_of(stored[name]), "bridge": bridge_of(stored[name])}
             | {"exercises": [one.name for one in catalogue.values() if one.lesson == number]}
         )
     return lessons

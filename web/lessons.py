@@ -17,6 +17,8 @@ from notebooks.drawings import with_paths_named
 from transformer_lab.exercises import catalogue
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
+NEXT = re.compile(r"\s*^\*\*Next:\*\* (.*\]\(\d\d_\w+\.ipynb\).*)$", re.MULTILINE)
+LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 FEW_LINES = 3  # code of a view or a figure that is not worth folding
 
 
@@ -35,7 +37,7 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
             cell.source = re.sub(r"\n{3,}", "\n\n", cell.source)  # two empty lines are a module's, not a page's
         if cell.cell_type == "markdown":
             is_asked = "**Predict" in cell.source
-            cell.source = with_paths_named(cell.source)  # an SVG follows the theme of the page
+            cell.source = with_paths_named(NEXT.sub("", cell.source))  # an SVG follows the theme of the page
             cell.pop("attachments", None)
         elif found := CHECK.fullmatch(cell.source.strip()):
             number += 1
@@ -53,7 +55,7 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
                 fold(cell, "input", what)
             if has_view(cell):
                 cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
-    page.cells = [cell for cell in page.cells if "exercise" not in cell.metadata]
+    page.cells = [cell for cell in page.cells if cell.source and "exercise" not in cell.metadata]
     return page
 
 
@@ -123,3 +125,10 @@ def title_and_promise(notebook: NotebookNode) -> tuple[str, str]:
     """The heading of a lesson, and the sentence below it."""
     heading, _, rest = notebook.cells[0].source.partition("\n")
     return heading.removeprefix("# "), rest.strip().partition("\n\n")[0]
+
+
+def bridge_of(notebook: NotebookNode) -> str:
+    """The sentence by which a lesson leads to the next, without its link: a page has it on the card of that lesson."""
+    found = next(filter(None, (NEXT.search(cell.source) for cell in notebook.cells)), None)
+    said = LINK.sub(r"\1", found[1]) if found else ""
+    return said[:1].upper() + said[1:]

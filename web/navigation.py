@@ -11,6 +11,8 @@ from pathlib import Path
 
 import postcards
 import posters
+from ends import parted
+from listings import with_lines
 from sphinx.application import Sphinx
 
 from transformer_lab.exercises.engine.cards import inline
@@ -18,9 +20,9 @@ from transformer_lab.exercises.engine.cards import inline
 UNSEEN = ("script", "style", "svg", "math", "button")  # what a search does not look into
 APART = ("p", "li", "td", "th", "pre", "div", "dt", "dd", "summary", "figcaption")  # no word runs on
 WORD = re.compile(r"\s+")
-CLAIM = re.compile(r'^<span class="k">assert</span>.*$', re.MULTILINE)
 LONGEST = 300  # letters of a description
 PICTURED = "An English number, its German translation, and between them ribbons as thick as the attention"
+HEADINGS = {"h1": "page", "h2": "part", "h3": "under"}
 KINDS = {"index": "front", "search": "text"}
 
 
@@ -58,7 +60,8 @@ class PlacesOf(HTMLParser):
         if tag == "section":
             self.section = named.get("id", "")
         elif re.fullmatch("h[123]", tag) and (id_ := named.get("id") or self.section):
-            self.places.append(Place({"h1": "page", "h2": "part", "h3": "under"}[tag], id_, ""))
+            kind = "extra" if id_.startswith("extra-") else HEADINGS[tag]
+            self.places.append(Place(kind, id_, ""))
             self.level, self.section = tag, ""
         elif kind := named.get("data-place"):
             self.places.append(Place(kind, named["id"], named["data-title"]))
@@ -78,34 +81,22 @@ class PlacesOf(HTMLParser):
             heading.text += data
 
 
-def softened(claim: re.Match[str]) -> str:
-    """A line of code that only holds a sentence to its number, softer than those that compute, if it is whole."""
-    code = re.sub(r"<[^>]+>", "", claim[0])
-    is_whole = all(code.count(one) == code.count(other) for one, other in ("()", "[]", "{}"))
-    return f'<span class="claim">{claim[0]}</span>' if is_whole and "</pre>" not in claim[0] else claim[0]
-
-
-def closing(lesson: dict | None, places: list[Place]) -> dict | None:
-    """What stands at the end of a lesson: its question again, what was done, and where the answer stands in short."""
+def closing(lesson: dict | None, answer: str) -> dict | None:
+    """What stands at the end of a lesson: its question again, its answer in short, and what was done."""
     if lesson is None:
         return None
-    ids = {one.id for one in places}
-    ways = (("remember", "The answer, in short"), ("quiz", "The quiz"))
-    return {
-        "question": inline(lesson["question"]),
-        "progress": posters.progress_of(lesson),
-        "done": posters.done(lesson),
-        "ways": [(id_, text) for id_, text in ways if id_ in ids],
-    }
+    told = {"question": inline(lesson["question"]), "progress": posters.progress_of(lesson), "answer": answer}
+    told |= {"exercises": lesson["exercises"], "sketch": posters.picture(lesson)}
+    return told | {"picture": f"_static/postcards/{lesson['number']}.png"}
 
 
 def onward(lesson: dict | None, lessons: list[dict]) -> dict | None:
-    """The lesson after this one as its poster has it."""
+    """The lesson after this one as its poster has it, and the sentence that leads there."""
     follower = next((one for one in lessons if lesson and one["number"] > lesson["number"]), None)
-    if follower is None:
+    if lesson is None or follower is None:
         return None
     told = {"question": inline(follower["question"]), "picture": posters.picture(follower)}
-    return told | {"time": posters.time_of(follower)}
+    return told | {"time": posters.time_of(follower), "bridge": inline(lesson["bridge"])}
 
 
 class Navigation:
@@ -118,8 +109,9 @@ class Navigation:
     def of_page(self, app: Sphinx, name: str, template: str, context: dict, doctree: object) -> None:
         # An empty corner of a table is no heading.
         context["body"] = re.sub(r'<th class="head">(<p>)?(</p>)?</th>', "<td></td>", context.get("body") or "")
-        context["body"] = CLAIM.sub(softened, context["body"])
+        context["body"] = with_lines(context["body"])
         places = PlacesOf(context["body"]).places
+        context |= parted(context["body"])
         heading = places[0].title if places else "Search"
         lesson = next((one for one in self.lessons if name == f"lessons/{one['name']}"), None)
         described = lesson["question"] if lesson else self.course["described"]
@@ -133,7 +125,7 @@ class Navigation:
             "address": f"{app.config.html_baseurl}{'' if name == 'index' else f'{name}.html'}",
         }
         context["contents"] = [] if name in KINDS else [one for one in places if one.kind != "page"]
-        context |= {"closing": closing(lesson, context["contents"]), "onward": onward(lesson, self.lessons)}
+        context |= {"closing": closing(lesson, context["answer"]), "onward": onward(lesson, self.lessons)}
         context |= {"lessons": self.lessons, "ours": self.course["files"], "html_baseurl": app.config.html_baseurl}
         context |= {"colab": self.course["colab"], "repository": self.course["repository"]}
         if name not in KINDS:

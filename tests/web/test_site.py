@@ -53,7 +53,8 @@ def test_every_notebook_has_a_page_and_so_have_the_texts(pages):
 def test_a_lesson_leads_to_those_before_and_after_it(pages, name):
     order = ["../index", *LESSONS, "gallery"]
     at = order.index(name)
-    named = {rel: address for tag, rel, address in pages[f"lessons/{name}"].addresses if rel.endswith("-page")}
+    addresses = pages[f"lessons/{name}"].addresses
+    named = {rel.split()[-1]: address for _, rel, address in addresses if rel.endswith("-page")}
     assert named["prev-page"] == f"{order[at - 1]}.html"
     assert named["next-page"] == f"{order[at + 1]}.html"
 
@@ -214,7 +215,8 @@ def test_every_heading_and_view_has_an_address_and_stands_in_the_contents(pages)
         page = pages[f"lessons/{name}"]
         contents = page.html.partition('<ol class="places">')[2].partition("</ol>")[0]
         listed = re.findall(r'href="#([^"]+)"', contents)
-        headings = re.findall(r"<section[^>]* id=\"([^\"]+)\">\s*(?:<span[^>]*></span>)*<h[23]>", page.html)
+        heading = r"<section[^>]* id=\"([^\"]+)\">\s*(?:<span[^>]*></span>|<details><summary>)*\s*<h[23]>"
+        headings = re.findall(heading, page.html)
         views = re.findall(r'id="(view-[\w-]+)" data-place', page.html)
         assert len(views) == len(re.findall(r"<tl-[a-z_]+-[0-9a-f]{8}>", page.html)), name
         assert [one for one in listed if one.startswith("view-")] == views
@@ -259,8 +261,9 @@ def test_all_that_a_lesson_says_and_prints_is_on_its_page(pages, name):
             printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
             assert squeezed(printed) in page
         elif cell.cell_type == "markdown":
-            words = re.findall(r"[^\W_]{4,}", NO_WORDS.sub(" ", cell.source))
-            assert [word for word in words if word not in page] == []
+            source = re.sub("^## Extra:", "##", cell.source, flags=re.MULTILINE)  # which its list says
+            words = re.findall(r"[^\W_]{4,}", NO_WORDS.sub(" ", source))
+            assert [word for word in words if word not in page and word.capitalize() not in page] == []
 
 
 def squeezed(text: str) -> str:
@@ -382,10 +385,37 @@ def test_a_lesson_ends_with_its_question_and_the_poster_of_the_next(pages, name)
     assert ('class="turn-picture"' in html) == bool(follower)
     if follower:
         theirs = pages[f"lessons/{follower}"].html
-        (onward,) = re.findall(r'class="turn-question">(.+?)</span>', html)
+        (onward,) = re.findall(r'class="turn-question">(.+?)</p>', html)
         assert f">{onward}</p>" in theirs
         (drawing,) = re.findall(r'class="turn-picture"[^>]*>(<svg.+?</svg>)', html, re.DOTALL)
         assert drawing in theirs.partition('class="turn"')[0]
+
+
+@every_lesson
+def test_extras_follow_the_end_and_each_is_folded_behind_its_heading(pages, name):
+    """What is to be remembered stands beside the question; what leads on stands there once, on the card."""
+    html = pages[f"lessons/{name}"].html
+    said = "\n".join(cell.source for cell in stored(name).cells if cell.cell_type == "markdown")
+    extras = re.findall(r"^## Extra: (.*)$", said, re.MULTILINE)
+    folded = re.findall(r'id="(extra-[\w-]+)">\s*<details><summary>\s*<h3>(.*?)<a class="headerlink"', html)
+    assert len(folded) == len(extras) == html.count('id="extra-')
+    words = [
+        [re.findall(r"\w{4,}", NO_WORDS.sub("", re.sub("<math.*?</math>", "", one)))[1:] for one in titles]
+        for titles in (extras, [title for _, title in folded])
+    ]
+    assert words[0] == words[1]
+    places = [html.index(one) for one in ('class="closing"', 'id="remember"', 'class="turn"')]
+    places += [html.index(f'id="{id_}"') for id_, _ in folded]
+    assert places == sorted(places)
+    assert html.partition('class="closing"')[0].count("<section") == html.partition('class="closing"')[0].count(
+        "</section>"
+    )
+    assert ("<strong>Next:</strong>" in html) == (name == LESSONS[-1])
+    assert ('class="turn-bridge"></p>' in html) == (name == "14_bug_clinic")
+    knots = re.findall(
+        r'href="#exercise-(\w+)" data-exercise', html.partition('class="knots"')[2].partition("</ol>")[0]
+    )
+    assert knots == [cell.metadata.exercise for cell in stored(name).cells if "exercise" in cell.metadata]
 
 
 def test_the_code_of_the_gallery_is_folded(pages):

@@ -5,9 +5,12 @@ const places = links.map((link) => document.getElementById(decodeURIComponent(li
 const list = document.getElementById("contents");
 let waiting = false;
 
+const isBefore = (place) =>
+  place && !place.closest("details:not([open])") && place.getBoundingClientRect().top < innerHeight / 2;
+
 function show() {
   waiting = false;
-  const here = places.findLastIndex((place) => place && place.getBoundingClientRect().top < innerHeight / 2);
+  const here = places.findLastIndex(isBefore);
   links.forEach((link, i) => {
     if (i === here) link.setAttribute("aria-current", "location");
     else link.removeAttribute("aria-current");

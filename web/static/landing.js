@@ -1,5 +1,5 @@
 // Where a link to a view lands: on the view, and on as much of what leads to it (a sentence, its code) as there is room
-// for, but never in the middle of a line.
+// for, but never in the middle of a line. What is folded there opens.
 
 const ENOUGH = 0.62; // of the window, for a view that is higher
 const NOTHING = -18; // pixels: what stands above is out of sight
@@ -26,10 +26,22 @@ function marginOf(place) {
   return Math.max(NOTHING, top - boxes[first].top - Math.max(0, air - gap));
 }
 
+// What is folded around a place, or behind a heading, opens for whoever is led there.
+function unfold(place) {
+  const folded = [...place.querySelectorAll(":scope > details:first-child")];
+  for (let node = place; (node = node.parentElement.closest("details")); ) folded.push(node);
+  const shut = folded.filter((one) => !one.open);
+  shut.forEach((one) => (one.open = true));
+  return shut.length > 0;
+}
+
 function prepare(hash) {
   const place = document.getElementById(decodeURIComponent((hash ?? "").slice(1)));
+  const opened = place && unfold(place);
   if (place?.dataset.place === "view") place.style.scrollMarginTop = `${Math.round(marginOf(place))}px`;
+  if (opened) place.scrollIntoView();
 }
 
 addEventListener("click", ({ target }) => prepare(target.closest?.("a[href^='#']")?.hash), true);
+addEventListener("hashchange", () => prepare(location.hash));
 prepare(location.hash);

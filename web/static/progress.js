@@ -1,12 +1,13 @@
 // What a reader has done: which sections were read and which exercises solved. It stays in this browser.
 
 const KEY = "transformer-lab";
+const NOTHING = { exercises: {}, read: {}, predicted: {} };
 
 export function kept() {
   try {
-    return { exercises: {}, read: {}, ...JSON.parse(localStorage.getItem(KEY)) };
+    return { ...NOTHING, ...JSON.parse(localStorage.getItem(KEY)) };
   } catch {
-    return { exercises: {}, read: {} };
+    return { ...NOTHING };
   }
 }
 
@@ -20,6 +21,14 @@ export function record(name, solved) {
   const all = kept();
   if (all.exercises[name] === "solved" || all.exercises[name] === (solved ? "solved" : "tried")) return;
   all.exercises[name] = solved ? "solved" : "tried";
+  keep(all);
+}
+
+// What was predicted first above a view counts.
+export function recordPrediction(place, how) {
+  const all = kept();
+  if (all.predicted[lesson]?.[place]) return;
+  all.predicted = { ...all.predicted, [lesson]: { ...all.predicted[lesson], [place]: how } };
   keep(all);
 }
 
@@ -38,7 +47,7 @@ export function bring(text) {
 // ── a lesson: which of its sections were read ──
 
 const lesson = document.querySelector(".rail a[aria-current]")?.dataset.knot;
-const sections = [...document.querySelectorAll("article > section > section")];
+const sections = [...document.querySelectorAll("article > section > section, .closing > section")]; // without Extras
 
 // A section was read when nearly all of its blocks have stood in the window for as long as it takes to skim them. Whoever
 // jumps over a section, or scrolls past it, has not read it.
@@ -118,29 +127,29 @@ function showCourse(now) {
 function showRail(now) {
   for (const knot of document.querySelectorAll(".rail a")) knot.classList.toggle("done", stateOf(knot, now).done);
   const read = now.read[lesson]?.sections ?? [];
-  for (const link of document.querySelectorAll(".places a")) {
+  for (const link of document.querySelectorAll(".places a, .knots a")) {
     const how = now.exercises[link.dataset.exercise];
     if (link.dataset.exercise) link.className = how ?? "";
     else link.classList.toggle("seen", read.includes(link.hash.slice(1)));
   }
 }
 
+// How many predictions above the views of a lesson were right, in words.
+function predictionsOf(name, { predicted }) {
+  const all = Object.values(predicted[name] ?? {});
+  return all.length ? ` · ${all.filter((how) => how === "right").length} of ${all.length} predictions right` : "";
+}
+
 // The head of a lesson and its end: a dot for each exercise, and what of the lesson is done, in words.
 function showDone(node, now) {
   const { names, solved, share } = stateOf(node, now);
-  const dots = node.querySelector(".dots");
-  names.forEach((name, i) => (dots.children[i].className = `dot ${now.exercises[name] ?? ""}`));
   const plural = names.length === 1 ? "exercise" : "exercises";
-  dots.setAttribute("aria-label", `${names.length} ${plural}, ${solved} solved`);
+  const dots = node.querySelector(".dots");
+  dots?.setAttribute("aria-label", `${names.length} ${plural}, ${solved} solved`);
+  if (dots) names.forEach((name, i) => (dots.children[i].className = `dot ${now.exercises[name] ?? ""}`));
   const read = share > 0 ? ` · ${Math.round(100 * share)} % read` : "";
   const done = solved > 0 ? `${solved} of ${names.length} solved` : `${names.length} ${plural}`;
-  node.querySelector("[data-done]").textContent = done + read;
-  const open = names.find((name) => now.exercises[name] !== "solved");
-  const link = node.querySelector("[data-open-exercise]");
-  if (!link) return;
-  link.hidden = !open;
-  link.href = `#exercise-${open}`;
-  link.textContent = "An exercise that is open\u00a0↑";
+  node.querySelector("[data-done]").textContent = done + read + (dots ? "" : predictionsOf(lesson, now));
 }
 
 function show() {

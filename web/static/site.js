@@ -56,6 +56,7 @@ function reachWhatScrolls() {
 }
 addEventListener("load", reachWhatScrolls);
 addEventListener("resize", reachWhatScrolls);
+addEventListener("toggle", reachWhatScrolls, true); // what opens has a width only then
 
 // A notebook installs the wheel of its site. Where the build was not told the site's address, the page knows it.
 async function withAddress(event) {

@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 
 CLOSES, MORE = "<!-- the lesson closes -->", "<!-- and there is more -->"
 EXTRA = "Extra: "
+LINK = re.compile(r'(<summary>\s*<h3>.*?)<a class="headerlink".*?</a>', re.DOTALL)  # it would be a way within a way
 SENTENCE = re.compile(r".{20,150}?[.?!:](?= |$)")
 PLACE = 'data-place="{}"'
 COUNTED = ("view", "exercise")
@@ -62,7 +63,7 @@ def parted(body: str) -> dict[str, Any]:
     if not closes:
         return {"body": body, "answer": "", "more": ""}
     answer, _, more = rest.partition(MORE)
-    return {"body": f"{text}</section>", "answer": answer, "more": more.rpartition("</section>")[0]}
+    return {"body": f"{text}</section>", "answer": answer, "more": LINK.sub(r"\1", more.rpartition("</section>")[0])}
 
 
 def capitalised(text: str) -> str:

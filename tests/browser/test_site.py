@@ -321,12 +321,13 @@ def test_panels_stand_one_below_the_other_on_a_phone(page, site, name):
     assert page.evaluate(TOO_WIDE) == []
 
 
-def test_prose_and_code_begin_at_one_edge_and_code_and_cards_end_at_one(page, site):
+def test_prose_and_code_begin_at_one_edge_and_no_code_ends_beyond_the_cards(page, site):
     page.goto(f"{site}lessons/01_attention.html")
-    code = page.locator(".exercise, div.cell_input:visible, .cell_output .output.stream:visible")
-    assert code.count() > 20
-    edges = code.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().right))")
-    assert len({*edges}) == 1
+    rights = "all => all.map(one => Math.round(one.getBoundingClientRect().right))"
+    code = page.locator("div.cell_input:visible")
+    assert code.count() > 10
+    (card,) = {*page.locator(".exercise:visible").evaluate_all(rights)}
+    assert max(code.evaluate_all(rights)) == card
     prose = page.locator("article section > p:not(:has(img))")
     boxes = prose.evaluate_all("all => all.map(one => one.getBoundingClientRect().toJSON())")
     assert max(round(box["width"]) for box in boxes) <= 640
@@ -334,6 +335,58 @@ def test_prose_and_code_begin_at_one_edge_and_code_and_cards_end_at_one(page, si
         "all => all.map(one => one.getBoundingClientRect().left + parseFloat(getComputedStyle(one).paddingLeft))"
     )
     assert {round(left) for left in inked} == {round(box["left"]) for box in boxes}
+
+
+BESIDE = """() => [...document.querySelectorAll(".cell:has(> .cell_output):not(:has(.text_html))")].map(cell => {
+    const [code, told] = [".cell_input", ".cell_output"].map(one => cell.querySelector(one).getBoundingClientRect());
+    return [told.left > code.right, Math.abs(told.bottom - code.bottom) < 20 || told.bottom > code.bottom];
+})"""
+
+
+def test_what_code_prints_stands_beside_its_last_line_where_there_is_room(page, site):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{site}lessons/04_residual_blocks.html")
+    beside = [is_level for is_beside, is_level in page.evaluate(BESIDE) if is_beside]
+    assert len(beside) > 5
+    assert all(beside)
+    assert page.evaluate(TOO_WIDE) == []
+
+
+def test_no_line_of_code_is_cut_on_a_phone(page, site):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{site}lessons/04_residual_blocks.html")
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    assert page.locator(".cell_input:visible pre").count() > 10
+    assert page.locator(".cell_input:visible pre").evaluate_all(cut) == 0
+
+
+@pytest.mark.parametrize("place", ["exercise-qk_norm", "extra-a-norm-on-queries-and-keys"])
+def test_what_is_folded_opens_for_whom_an_address_leads_there(page, site, place):
+    page.goto("about:blank")
+    page.goto(f"{site}lessons/15_since_llama.html#{place}")
+    until(page, lambda: page.evaluate(IN_SIGHT, f"#{place}"))
+    assert page.locator(".extras > section > details[open]").count() == 1
+    page.goto(f"{site}lessons/15_since_llama.html")
+    expect(page.locator("#exercise-qk_norm")).to_be_hidden()
+    page.locator(".knots a[data-exercise=qk_norm]").click()
+    expect(page.locator("#exercise-qk_norm")).to_be_visible()
+
+
+def test_the_end_of_a_lesson_says_what_was_done_and_can_be_kept(page, site):
+    page.goto(f"{site}lessons/01_attention.html")
+    done = {
+        "exercises": {"softmax": "solved"},
+        "predicted": {"01_attention": {"view-arcs": "right", "view-x": "wrong"}},
+    }
+    page.evaluate("done => localStorage.setItem('transformer-lab', JSON.stringify(done))", done)
+    page.reload()
+    expect(page.locator(".closing [data-done]")).to_contain_text("1 of 5 solved")
+    expect(page.locator(".closing [data-done]")).to_contain_text("1 of 2 predictions right")
+    expect(page.locator(".knots a.solved")).to_have_text(["1"])
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as picture").last.click()
+    assert download.value.suggested_filename == "01-attention.png"
+    page.evaluate("() => localStorage.clear()")
 
 
 def test_an_exercise_has_one_next_step_and_hands_over_its_code(browser, site):

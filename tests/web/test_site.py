@@ -215,7 +215,7 @@ def test_every_heading_and_view_has_an_address_and_stands_in_the_contents(pages)
         page = pages[f"lessons/{name}"]
         contents = page.html.partition('<ol class="places">')[2].partition("</ol>")[0]
         listed = re.findall(r'href="#([^"]+)"', contents)
-        heading = r"<section[^>]* id=\"([^\"]+)\">\s*(?:<span[^>]*></span>|<details><summary>)*\s*<h[23]>"
+        heading = r"<section[^>]* id=\"([^\"]+)\">\s*(?:<span[^>]*></span>|<details><summary>)*<h[23]>"
         headings = re.findall(heading, page.html)
         views = re.findall(r'id="(view-[\w-]+)" data-place', page.html)
         assert len(views) == len(re.findall(r"<tl-[a-z_]+-[0-9a-f]{8}>", page.html)), name
@@ -397,8 +397,10 @@ def test_extras_follow_the_end_and_each_is_folded_behind_its_heading(pages, name
     html = pages[f"lessons/{name}"].html
     said = "\n".join(cell.source for cell in stored(name).cells if cell.cell_type == "markdown")
     extras = re.findall(r"^## Extra: (.*)$", said, re.MULTILINE)
-    folded = re.findall(r'id="(extra-[\w-]+)">\s*<details><summary>\s*<h3>(.*?)<a class="headerlink"', html)
-    assert len(folded) == len(extras) == html.count('id="extra-')
+    folded = re.findall(
+        r'<section id="(extra-[\w-]+)">\s*(?:<span[^>]*></span>)?<details><summary>\s*<h3>(.*?)</h3>', html, re.DOTALL
+    )
+    assert len(folded) == len(extras) == html.count('<section id="extra-')
     words = [
         [re.findall(r"\w{4,}", NO_WORDS.sub("", re.sub("<math.*?</math>", "", one)))[1:] for one in titles]
         for titles in (extras, [title for _, title in folded])

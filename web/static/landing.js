@@ -28,7 +28,8 @@ function marginOf(place) {
 
 // What is folded around a place, or behind a heading, opens for whoever is led there.
 function unfold(place) {
-  const folded = [...place.querySelectorAll(":scope > details:first-child")];
+  const extra = place.closest(".extras > section")?.querySelector(":scope > details");
+  const folded = extra ? [extra] : [];
   for (let node = place; (node = node.parentElement.closest("details")); ) folded.push(node);
   const shut = folded.filter((one) => !one.open);
   shut.forEach((one) => (one.open = true));

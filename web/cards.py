@@ -1,18 +1,24 @@
-"""The card of an exercise on a page: what is to be done, the code that one begins with, hints, and one next step.
+"""The card of an exercise on a page: what is to be done, said once, room for an answer, hints, and one next step.
 
-A page checks no code. It judges values, masks and matrices itself (`judged.py`), and for the rest says where to go.
+A page judges values, masks and matrices itself (`judged.py`), and where a function is broken it judges the line that
+is pointed at (`faults.py`). It checks no code: the card says what the check in a notebook will tell, and leads there.
 """
 
+import json
 import re
 from html import escape
 
+from faults import code_lines, places
 from judged import is_judged, panel_of
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
+from torch import Tensor
 
 from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.engine.cards import folded, folded_hints, html_text
+from transformer_lab.exercises.engine.comparing import show
+from transformer_lab.exercises.kinds import FindTheBug
 
 NEW_LINE = "\n"
 TO_DO = {  # by the kind of an exercise
@@ -23,49 +29,121 @@ TO_DO = {  # by the kind of an exercise
     "set the weights": "Set the weights of",
 }
 BROKEN = re.compile(r"^((?! |- ).+)\n(?! |- |\n)", re.MULTILINE)
+FENCE = "`" * 8
+LONG = 160  # characters of a call that is no longer an example at a glance
+PLAIN = (Tensor, int, float, str, list, tuple)  # what an example may be given and give
 
 
-def panel(exercise: Exercise, name: str, colab: str, number: int, stub: str) -> str:
-    """What stands on a page in place of the check of an answer: a card, with the code that it begins with."""
+def panel(exercise: Exercise, name: str, colab: str, number: int, stub: str, told: str) -> str:
+    """The Markdown that stands on a page in place of a check: a card around what the lesson says of the exercise."""
+    return f"{raw(head(exercise, number))}\n\n{told}\n\n{raw(body(exercise, name, colab, stub))}"
+
+
+def raw(html: str) -> str:
+    return f"{FENCE}{{raw}} html\n{html}\n{FENCE}"
+
+
+def head(exercise: Exercise, number: int) -> str:
     effort = (f"{exercise.minutes} minutes", f"difficulty {exercise.difficulty} of 3")
-    hints = folded_hints([flowing(hint) for hint in exercise.hints])
     return (
         f'<div class="exercise" id="exercise-{exercise.name}" data-place="exercise" data-title="{exercise.name}" '
         f'role="group" aria-label="Exercise {exercise.name}">'
         f'<span class="seal" data-seal="{exercise.name}" data-number="{number}"></span><p class="effort">'
         f"<b>Exercise {number}</b>{''.join(f'<span>{escape(one)}</span>' for one in effort)}</p>"
         f'<p class="exercise-title">{TO_DO[exercise.kind]} <code>{exercise.name.replace("_", "_<wbr>")}</code></p>'
-        f"{beginning(exercise, stub)}"
-        f'<div class="folds">{folded("the full statement", html_text(flowing(exercise.statement)))}{hints}</div>'
-        f"{panel_of(exercise) if is_judged(exercise) else ''}{how_else(exercise, name, colab)}</div>"
     )
+
+
+def body(exercise: Exercise, name: str, colab: str, stub: str) -> str:
+    """What stands below the words of the lesson: where the page judges, Python is the other way, and folded."""
+    hints = folded_hints([flowing(hint) for hint in exercise.hints])
+    said = folded("the full statement", html_text(flowing(exercise.statement))) + hints
+    ways = ways_of(exercise, name, colab)
+    if is_judged(exercise):
+        there = f'{beginning(exercise, stub)}{promise(exercise, colab)}<p class="exercise-ways">{ways}</p>'
+        folds = f"{said}{folded('in Python', there)}{link_to(exercise, 'quiet')}"
+        return f'{panel_of(exercise)}<div class="folds">{folds}</div></div>'
+    where = places(exercise) if isinstance(exercise, FindTheBug) else []
+    start = pointing(exercise, stub, where) if where else beginning(exercise, stub) + example(exercise)
+    ways = f'<p class="exercise-ways">{ways}{link_to(exercise, "button")}</p>'
+    return f'{start}<div class="folds">{said}</div>{promise(exercise, colab)}{ways}</div>'
+
+
+def link_to(exercise: Exercise, look: str) -> str:
+    return f'<button class="{look}" type="button" data-send="exercise-{exercise.name}">Copy link</button>'
 
 
 def beginning(exercise: Exercise, stub: str) -> str:
     """The code that is handed out, and a button that copies it with its check."""
+    return f'<div class="stub highlight"><pre>{coloured(stub)}</pre>{copying(exercise, stub)}</div>'
+
+
+def example(exercise: Exercise) -> str:
+    """The first case that is tried, with what is right, as a call; nothing where it cannot be written in a line."""
+    case = exercise.cases[0]
+    right = exercise.expected(case).value
+    if exercise.kind != "implement" or not all(isinstance(one, PLAIN) for one in (*case.arguments.values(), right)):
+        return ""
+    given = ", ".join(f"{name}={show(value)}" for name, value in case.arguments.items())
+    call = re.sub(r"\s*\n\s*", " ", f">>> {exercise.name}({given})")
+    if len(call) > LONG:
+        return ""
+    told = escape("\n".join([call, *(show(one) for one in (right if isinstance(right, tuple) else (right,)))]))
+    return f'<div class="example"><span class="label">An example: {escape(case.label)}</span><pre>{told}</pre></div>'
+
+
+def coloured(code: str) -> str:
+    return highlight(code, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n")
+
+
+def copying(exercise: Exercise, stub: str) -> str:
     told = f"from transformer_lab import exercises\n\n\n{stub}\n\n\nexercises.{exercise.name}.check({exercise.name})\n"
-    code = highlight(stub, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n")
+    return f'<button type="button" data-copy="{escape(told).replace(NEW_LINE, "&#10;")}">Copy</button>'
+
+
+def pointing(exercise: Exercise, stub: str, where: list[list[int]]) -> str:
+    """The code that is handed out with a button for each line, and the places of its faults."""
+    choice = '<input type="radio" name="line-{0}" value="{1}">'
+    can = code_lines(stub)
+    lines = [
+        f"<label>{choice.format(exercise.name, n)}<span>{line}</span></label>" if n in can else f"<span>{line}</span>"
+        for n, line in enumerate(coloured(stub).split("\n"))
+    ]
+    many = "" if len(where) == 1 else f" There are {len(where)} places: find one after the other."
+    legend = f"<legend>Where is the fault?{many}</legend>"
     return (
-        f'<div class="stub highlight"><pre>{code}</pre>'
-        f'<button type="button" data-copy="{escape(told).replace(NEW_LINE, "&#10;")}">Copy</button></div>'
+        f'<fieldset class="stub highlight lines" data-points="{exercise.name}">{legend}'
+        f"<pre>{NEW_LINE.join(lines)}</pre>{copying(exercise, stub)}</fieldset>"
+        f'<script type="application/json">{json.dumps({"name": exercise.name, "places": where})}</script>'
     )
 
 
-def how_else(exercise: Exercise, name: str, colab: str) -> str:
-    """Where code is written and checked, which no page does, and a way to take the exercise there."""
-    judged, n_mistakes = is_judged(exercise), len(exercise.mistakes)
-    first = "button" if judged else "button primary"  # there is one next step
+def promise(exercise: Exercise, colab: str) -> str:
+    """What the check in a notebook tells whoever has written an answer."""
+    count, known = len(exercise.cases), len(exercise.mistakes)
+    other = f"the smallest of {count} cases that fails, yours beside the right one"
+    if exercise.kind == "write the test":
+        other = f"how many of {count} functions your test judges right, and what it misses"
+    tells = {
+        "solved": ("Right", "what you can say now, and the next step"),
+        "tried": (f"A slip it knows, one of {known}" if known > 1 else "The slip it knows", "its name, and why"),
+        "": ("Anything else", other),
+    }
+    row = '<li><i class="dot {}"></i><span><b>{}:</b> {}</span></li>'
+    rows = "".join(row.format(state, *told) for state, told in tells.items())
+    where = f'<a href="../index.html#start">on your computer</a>{" or in Colab, with nothing to install" * bool(colab)}'
+    first = "Mend it" if exercise.kind == "find the bug" else "You write it"
+    lead = f"<p>{first} in a notebook, {where}. Its check says at once:</p>"
+    return f'<div class="exercise-run">{lead}<ul>{rows}</ul></div>'
+
+
+def ways_of(exercise: Exercise, name: str, colab: str) -> str:
+    """Where code is written and checked, and a way to take the exercise there: one of them is the next step."""
+    first = "button" if is_judged(exercise) else "button primary"
     ways = [f'<a class="{first}" href="{colab}{name}.ipynb">Open in Colab</a>'] * bool(colab)
-    first = "button" if judged or colab else "button primary"
+    first = "button" if colab else first
     ways.append(f'<a class="{first}" href="{name}.ipynb" download>Download{"" if colab else " the notebook"}</a>')
-    ways.append(f'<button class="button" type="button" data-send="exercise-{exercise.name}">Copy link</button>')
-    here = "Or write it in Python" if judged else "You write this one in Python"
-    knows = f"knows {n_mistakes} mistakes by name" if n_mistakes > 1 else "tells a slip by its name"
-    return (
-        f'<p class="exercise-run">{here}, in a notebook <a href="../index.html#start">on your computer</a>'
-        f"{' or in Colab' * bool(colab)}. The check there tries your answer on {len(exercise.cases)} "
-        f'case{"s" * (len(exercise.cases) != 1)} and {knows}.</p><p class="exercise-ways">{"".join(ways)}</p>'
-    )
+    return "".join(ways)
 
 
 def flowing(text: str) -> str:

@@ -1,7 +1,7 @@
 """From a stored notebook to what its page shows: code folded where it is beside the point, exercises that can be read.
 
-Nothing is executed. On a page no cell runs, so in place of a check stand the exercise's statement and hints, and room
-for an answer that the page itself can judge, or the way to have one checked.
+Nothing is executed. On a page no cell runs, so in place of a check stands a card: what the lesson says of the exercise,
+its hints, and room for an answer that the page itself can judge, or the way to have one checked.
 """
 
 import copy
@@ -11,7 +11,7 @@ from itertools import chain
 
 from cards import panel
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.v4 import new_markdown_cell, new_output
 
 from notebooks.drawings import with_paths_named
 from transformer_lab.exercises import catalogue
@@ -19,6 +19,8 @@ from transformer_lab.exercises import catalogue
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
 NEXT = re.compile(r"\s*^\*\*Next:\*\* (.*\]\(\d\d_\w+\.ipynb\).*)$", re.MULTILINE)
 LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
+ASKED = re.compile(r"\*\*(?:Exercise \d+|\d\d\.|Your turn\.)\*\*\s*(?:\([^)]*\)\.?\s*)?")
+SAID = re.compile(r"\s*\*\(\d+ minutes\)\*$|\s*Print the statement, `[\w.]+`, for the details\.")  # by the card itself
 FEW_LINES = 3  # code of a view or a figure that is not worth folding
 
 
@@ -31,8 +33,8 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
     page.metadata = NotebookNode(kernelspec=notebook.metadata.kernelspec, language_info={"name": "python"})
     first = next(cell for cell in page.cells if cell.cell_type == "code")
     is_asked = False  # whether the reader is to predict what the next cells say
-    stub, number = "", 0  # of the exercise that comes next
-    for cell in page.cells:
+    stub, told, number = "", "", 0  # of the exercise that comes next
+    for at, cell in enumerate(page.cells):
         if cell.cell_type == "code":
             cell.source = re.sub(r"\n{3,}", "\n\n", cell.source)  # two empty lines are a module's, not a page's
         if cell.cell_type == "markdown":
@@ -41,11 +43,10 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
             cell.pop("attachments", None)
         elif found := CHECK.fullmatch(cell.source.strip()):
             number += 1
-            cell.metadata.tags = ["remove-input"]
-            card = panel(catalogue[found[1]], name, colab, number, stub)
-            cell.outputs = [new_output("display_data", {"text/html": card})]
+            card = panel(catalogue[found[1]], name, colab, number, stub, told)
+            page.cells[at] = new_markdown_cell(card, id=cell.id)
         elif "exercise" in cell.metadata:
-            stub = cell.source  # which its card shows
+            stub, told = cell.source, taken_out(page.cells[:at])  # which its card shows
         else:
             folded_there = cell.metadata.pop("jupyter", {}).get("outputs_hidden", False)
             # a view covers itself, or is moved to answer
@@ -55,8 +56,20 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
                 fold(cell, "input", what)
             if has_view(cell):
                 cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
-    page.cells = [cell for cell in page.cells if cell.source and "exercise" not in cell.metadata]
+    page.cells = [cell for cell in page.cells if "exercise" not in cell.metadata and cell.source.strip()]
     return page
+
+
+def taken_out(cells: list[NotebookNode]) -> str:
+    """Take out of the last Markdown cells what they say of an exercise, from its number on, and return it."""
+    last = max(at for at, cell in enumerate(cells) if cell.cell_type == "markdown" and ASKED.search(cell.source))
+    assert all(cell.cell_type == "markdown" for cell in cells[last:])
+    *_, mark = ASKED.finditer(cells[last].source)
+    parts = [cells[last].source[mark.end() :], *(cell.source for cell in cells[last + 1 :])]
+    cells[last].source = cells[last].source[: mark.start()]
+    for cell in cells[last + 1 :]:
+        cell.source = ""
+    return SAID.sub("", "\n\n".join(parts))
 
 
 def join_code(page: NotebookNode) -> None:

@@ -1,5 +1,6 @@
 """The site in a browser, from a file server without network: alive at once, legible, reachable, never too wide."""
 
+import json
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -165,20 +166,25 @@ def check(exercise: Locator) -> Locator:
 
 def test_a_formula_is_judged_by_the_names_of_the_package_and_progress_is_kept(page, site):
     exercise = exercise_on(page, site, "05_masking", "visible_pairs")
-    formula = exercise.locator("input").first
+    exercise.get_by_role("button", name="with a formula").click()
+    formula = exercise.get_by_label("count, in every case")
+    expect(formula).to_be_focused()
     formula.fill("sum(n")
     expect(check(exercise)).to_have_text("The formula can’t be read: it ends too early.")
     formula.fill("len(lengths) * max(lengths) * (max(lengths) + 1) // 2")
     verdict = check(exercise)
     expect(verdict.get_by_role("heading")).to_have_text("Padding seen")
     expect(verdict).to_contain_text(catalogue["visible_pairs"].mistakes["padding_seen"].explanation)
+    expect(exercise.get_by_role("tab", selected=True)).to_have_accessible_name("Case 4, not right yet")
     expect(verdict.locator(".yours")).to_contain_text("6")
     expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
     formula.fill("sum(n * (n + 1) // 2 + (max(lengths) - n) * n for n in lengths)")
     expect(verdict).to_have_text("")  # it was about another answer
+    expect(exercise.locator(".computed")).to_have_text("= 5")
     verdict = check(exercise)
     expect(verdict.get_by_role("heading")).to_have_text("Right in all 8 cases")
     expect(verdict).to_contain_text("1 of 6 in this lesson")
+    expect(exercise.locator(".primary")).to_have_text("Next: masked_softmax →")
     expect(page.locator(".poster [data-done]")).to_contain_text("1 of 6 solved")
     expect(page.locator(".poster .dot.solved")).to_have_count(1)
     expect(page.locator(".closing .dot.solved")).to_have_count(1)
@@ -190,13 +196,94 @@ def test_a_formula_is_judged_by_the_names_of_the_package_and_progress_is_kept(pa
     page.evaluate("() => localStorage.clear()")
 
 
-def test_numbers_are_typed_one_by_one_and_no_cause_is_guessed_from_one(page, site):
+def answered(exercise: Locator, *numbers: object) -> None:
+    """Type numbers into the fields of a case, and press Enter in the last."""
+    fields = exercise.locator(".field input")
+    for field, number in zip(fields.all(), numbers, strict=True):
+        field.fill(str(number))
+    fields.last.press("Enter")
+
+
+def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_from_one(page, site):
     exercise = exercise_on(page, site, "02_multi_head_attention", "place_in_heads")
-    fields = exercise.locator(".cases input")
-    fields.first.fill("0, 0, 1")
-    expect(check(exercise)).to_contain_text("Right so far: 1 of 7 cases")
-    fields.nth(1).fill("0, 0, 3")  # what more than one mistake says
-    expect(check(exercise).get_by_role("heading")).to_have_text("Not yet")
+    verdict, cases = exercise.locator(".verdict"), exercise.get_by_role("tab")
+    answered(exercise, 0, 0, "")
+    expect(verdict).to_have_text("Type all numbers first.")
+    answered(exercise, 0, 0, 1)
+    expect(verdict.get_by_role("heading")).to_have_text("Right")
+    expect(verdict.get_by_role("img")).to_have_accessible_name(re.compile("head 0, row 0, column 1"))
+    page.keyboard.press("Enter")  # to the next
+    expect(exercise.locator(".case-of")).to_contain_text("Case 2 of 7")
+    expect(exercise.locator("[data-seal]")).to_have_class("seal ")
+    answered(exercise, 0, 0, 3)  # what more than one mistake says
+    expect(verdict.get_by_role("heading")).to_have_text("Not yet")
+    expect(verdict).not_to_contain_text("One way to come to this")
+    expect(verdict.locator(".beside")).to_have_count(0)
+    verdict.get_by_role("button", name="Show the right answer").click()
+    expect(verdict.locator(".beside")).to_contain_text("[1, 0, 1]")
+    cases.nth(1).focus()
+    page.keyboard.press("ArrowLeft")
+    expect(cases.first).to_be_focused()
+    expect(cases.first).to_have_accessible_name("Case 1, right")
+    expect(exercise.get_by_label("column, case 1")).to_have_value("1")  # what was typed is kept
+    page.keyboard.press("End")
+    answered(exercise, 4, 17, 44)
+    page.keyboard.press("Home")
+    exercise.get_by_label("column, case 1").fill("2")
+    expect(cases.first).to_have_accessible_name("Case 1")  # nothing is known of a changed answer
+    page.evaluate("() => localStorage.clear()")
+
+
+def test_an_exercise_is_passed_when_all_its_cases_are_right(page, site):
+    exercise = exercise_on(page, site, "03_positional_encoding", "first_repeat")
+    right = [case["right"] for case in table_of(exercise)["cases"]]
+    for number in right:
+        expect(exercise.locator("[data-seal]")).to_have_class("seal ")
+        answered(exercise, number)
+        page.keyboard.press("Enter")
+    expect(exercise.locator(".verdict h3")).to_have_text(f"Right in all {len(right)} cases")
+    expect(exercise.locator("[data-seal]")).to_have_class("seal solved")
+    expect(exercise.locator(".primary:visible")).to_have_text("Next: shift_matrix →")
+    page.evaluate("() => localStorage.clear()")
+
+
+def table_of(exercise: Locator) -> dict:
+    return json.loads(exercise.locator("script").text_content())
+
+
+def test_a_run_is_chosen_among_those_that_a_case_lists(page, site):
+    exercise = exercise_on(page, site, "04_residual_blocks", "which_control")
+    expect(check(exercise)).to_have_text("Choose a run first.")
+    exercise.get_by_label("gradient: rescaled").check()
+    expect(check(exercise).get_by_role("heading")).to_have_text("Right")
+    page.evaluate("() => localStorage.clear()")
+
+
+@pytest.mark.parametrize("name", ["clinic_01", "mend_generation"])
+def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(page, site, name):
+    exercise = exercise_on(page, site, "14_bug_clinic", name)
+    verdict, lines = exercise.locator(".verdict"), exercise.locator("[type=radio]")
+    places = table_of(exercise)["places"]
+    faults = [n for place in places for n in place]
+    numbers = [int(one.get_attribute("value")) for one in lines.all()]
+    expect(exercise.locator(".primary")).to_have_text("Check")
+    expect(check(exercise)).to_have_text("Press a line first.")
+    innocent = [n for n in numbers if n not in faults][:2]
+    lines.first.focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    expect(verdict.get_by_role("heading")).to_have_text("Not this one")
+    exercise.locator(f"[value='{innocent[1]}']").check()
+    check(exercise)
+    if len(places) == 1:
+        assert lines.evaluate_all("all => all.filter(one => !one.disabled).length") < len(numbers) - 2
+    for place in places:
+        expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
+        exercise.locator(f"[value='{place[0]}']").check()
+        expect(check(exercise).get_by_role("heading")).to_have_text("Found")
+    expect(exercise.locator("label.found")).to_have_count(len(faults))
+    expect(exercise.locator(".primary")).to_contain_text("Now mend it")
+    expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
     page.evaluate("() => localStorage.clear()")
 
 
@@ -422,8 +509,9 @@ def test_an_exercise_can_be_taken_elsewhere_from_a_phone(browser, site):
         card.get_by_role("button", name="Copy link").click()
         expect(card.get_by_role("button", name="Copied")).to_be_visible()
         assert page.evaluate("() => navigator.clipboard.readText()").endswith("#exercise-sliding_window_mask")
-        rows = page.locator("#exercise-bytes_per_token .cases tr")
-        assert max(rows.evaluate_all("all => all.map(row => row.offsetHeight)")) < 180
+        answer = page.locator("#exercise-bytes_per_token .answer")
+        answer.scroll_into_view_if_needed()
+        assert answer.bounding_box()["height"] < 600, "question, field and button in one window"
 
 
 @pytest.mark.parametrize("width", [390, 1000, 1400])

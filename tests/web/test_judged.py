@@ -37,6 +37,9 @@ def by_node(script: str, data: object) -> list:
             "judging.js": "judged, same, ROUGH",
             "weights.js": "judgedMatrices, flatMatrices",
             "expressions.js": "parsed",
+            "given.js": "areWeights, inDigits",
+            "meanings.js": "branches, computed, meet, seen, written",
+            "region.js": "region",
         }.items()
     )
     read = "import { readFileSync } from 'node:fs'; const data = JSON.parse(readFileSync(0, 'utf8'));"

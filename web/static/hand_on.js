@@ -29,7 +29,7 @@ export function addressOf(place, changed) {
   return here.href;
 }
 
-async function copy(text) {
+export async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = Object.assign(document.createElement("textarea"), { value: text });
   document.body.append(field); // without https there is no other way

@@ -1,123 +1,143 @@
-// Four ways to answer an exercise in a page. Each gives its nodes, the rows that are marked, and a function that reads the
-// answers: a value for each case, or undefined where there is none yet, and how exactly each must be right.
+// Ways to answer an exercise in a page: a question for each case, a formula for all cases, boards that are painted, or
+// matrices. A question has what is given, its fields, and a function that reads the answer and how exactly it must be right.
 
-import { element, shown } from "./elements.js";
+import { element } from "./elements.js";
 import { parsed } from "./expressions.js";
+import { figure, inDigits, wordOf } from "./given.js";
 import { grid, numbers } from "./grids.js";
 import { ROUGH } from "./judging.js";
 
-// A value for each case, typed or from one formula for all.
-function values(table, changed) {
-  const names = Object.keys(table.cases[0].given);
-  const formula = element("input", {
-    type: "text",
-    id: `formula-${table.name}`,
-    spellcheck: "false",
-    autocapitalize: "off",
-  });
-  const said = element("span", { class: "label", role: "status" });
-  const fields = table.cases.map(({ label }) =>
-    element("input", {
-      type: "text",
-      "aria-label": `${table.returns.join(", ")}, for: ${label}`,
-      autocapitalize: "off",
+const text = (attributes) =>
+  element("input", { type: "text", autocapitalize: "off", spellcheck: "false", ...attributes });
+const plain = (typed) => typed.replaceAll(/(\d)[\s\u202f](?=\d{3}\b)/g, "$1").trim();
+const isNumber = (typed) => /^[-−]?[\d.]+$/.test(plain(typed));
+const leaves = (value) => (Array.isArray(value) ? value.flatMap(leaves) : [value]);
+const put = (like, next) => (Array.isArray(like) ? like.map((one) => put(one, next)) : next());
+
+// Numbers for one case, typed: one, one under each of its names, or as many as there are weights.
+function values(table, i, changed) {
+  const { right, given } = table.cases[i];
+  const names = table.returns;
+  const count = leaves(right).length;
+  const hasNames = names.length === count;
+  const sum = element("samp", { class: "computed" });
+  const all = leaves(right).map((_, k) =>
+    text({
+      "aria-label": hasNames ? `${names[k]}, case ${i + 1}` : `${names[0]} ${k + 1} of ${count}, case ${i + 1}`,
+      oninput: () => (tell(), changed()),
     }),
   );
-  const computed = fields.map(() => element("samp", { class: "computed" }));
-  const evaluated = (text, given) => parsed(text)(given);
-  const fill = () => {
-    said.textContent = "";
-    computed.forEach((room, i) => {
-      room.textContent = "";
-      if (!formula.value.trim()) return;
-      try {
-        room.textContent = shown(evaluated(formula.value, table.cases[i].given));
-      } catch (error) {
-        said.textContent = `${error.message}.`;
-      }
-    });
-    changed();
+  const evaluated = (field) => parsed(plain(field.value))(given);
+  const tell = () => {
+    const [field] = all;
+    sum.textContent = count === 1 && !isNumber(field.value) ? computed(() => evaluated(field)) : "";
   };
-  formula.oninput = fill;
-  fields.forEach((field) => (field.oninput = changed));
-  const rows = table.cases.map(({ said: given }, i) =>
-    element(
-      "tr",
-      {},
-      element("td", {}, ...names.map((name) => element("span", { class: "given" }, `${name} = ${given[name]}`))),
-      element("td", {}, fields[i], computed[i]),
-      element("td", { class: "mark" }),
-    ),
-  );
+  const read = () => {
+    if (all.some((field) => !field.value.trim()))
+      return { trouble: `Type ${count > 1 ? "all numbers" : "a number"} first.` };
+    try {
+      const found = all.map(evaluated);
+      if (found.some(Array.isArray)) return { trouble: "That reads as a list: write a point for decimals, no comma." };
+      const left = [...found];
+      return { value: put(right, () => left.shift()), tolerance: ROUGH };
+    } catch (error) {
+      return { trouble: `It can’t be read: ${error.message}.` };
+    }
+  };
+  const labelled = (field, k) => element("label", { class: "field" }, element("span", {}, names[k]), field);
+  const fields = hasNames ? all.map(labelled) : [cells(names[0], right, all)];
+  return { given: [figure(given)], fields, under: [sum], read, focus: () => all[0].focus() };
+}
+
+function computed(work) {
+  try {
+    return `= ${[work()].flat(Infinity).map(inDigits).join(", ")}`;
+  } catch {
+    return "";
+  }
+}
+
+// Fields in rows, as the numbers stand in the answer.
+function cells(name, right, fields) {
+  const left = [...fields];
+  const rowsOf = (value) => (Array.isArray(value[0]) ? value.flatMap(rowsOf) : [value]);
+  const rows = rowsOf(right).map((row) => element("span", {}, ...row.map(() => left.shift())));
+  return element("div", { class: "field cells" }, element("span", {}, name), ...rows);
+}
+
+// One formula for all cases. Whoever walks through the cases sees what it makes of each.
+export function formulaFor(table, changed) {
+  const names = Object.keys(table.cases[0].given);
+  const field = text({ id: `formula-${table.name}`, oninput: () => (tell(), changed()) });
+  const sum = element("samp", { class: "computed" });
+  let at = 0;
+  const of = (i) => parsed(field.value.trim())(table.cases[i].given);
+  const tell = (i = at) => {
+    at = i;
+    sum.textContent = field.value.trim() ? computed(() => of(at)) : "";
+  };
+  const read = () => {
+    if (!field.value.trim()) return { trouble: "Write a formula first." };
+    try {
+      return { values: table.cases.map((_, i) => of(i)) };
+    } catch (error) {
+      return { trouble: `The formula can’t be read: ${error.message}.` };
+    }
+  };
+  const said = `Python in ${names.join(", ")}: + - * / **, sum, max, exp, log, sqrt, softmax(x), x.sum(-1), [f(x) for x in xs].`;
+  const label = element("span", {}, `${table.returns.join(", ")}, in every case`);
+  const under = [sum, element("p", { class: "label" }, said)];
   return {
-    nodes: [
-      element(
-        "label",
-        { class: "label", for: formula.id },
-        `A formula in ${names.join(", ")} that fills all, or a number in each line (three digits are enough):`,
-      ),
-      formula,
-      element(
-        "p",
-        { class: "label" },
-        "Write it as in Python: + - * / **, sum, max, exp, log, sqrt, softmax(x), x.sum(-1), [f(x) for x in xs].",
-      ),
-      said,
-      element("table", { class: "cases" }, element("tbody", {}, ...rows)),
-    ],
-    rows,
-    trouble: () => said.textContent,
-    read: () => {
-      const answers = fields.map((field, i) => {
-        const text = field.value.trim() || formula.value.trim();
-        if (!text) return undefined;
-        try {
-          return evaluated(text, table.cases[i].given);
-        } catch {
-          return undefined;
-        }
-      });
-      return [answers, fields.map((field) => (field.value.trim() ? ROUGH : undefined))];
-    },
+    fields: [element("label", { class: "field long" }, label, field)],
+    under,
+    tell,
+    read,
+    focus: () => field.focus(),
   };
 }
 
-// One of the things that a case lists.
-function choice(table, changed) {
-  const worded = (run, first) => {
-    const own = Object.entries(run.settings).filter(([name, value]) => first.settings[name] !== value);
-    return `${own.map(([name, value]) => `${name}: ${value}`).join(", ") || "nothing changed"}; measures the ${run.measures}`;
+// One of the things that a case lists: the settings of the first, and of each other what it has otherwise.
+function choice(table, i, changed) {
+  const [first, ...others] = table.cases[i].given[table.among];
+  const name = `${table.name}-${i}`;
+  const option = (value, ...words) =>
+    element(
+      "label",
+      { class: "option" },
+      element("input", { type: "radio", name, value, onchange: changed }),
+      element("span", {}, ...words),
+    );
+  const worded = (run) => {
+    const own = Object.entries(run.settings).filter(([setting, value]) => first.settings[setting] !== value);
+    const what = own.map(([setting, value]) => `${setting}: ${wordOf(value)}`).join(", ") || "nothing changed";
+    return [element("b", {}, what), `, measures the ${run.measures}`];
   };
-  const fields = table.cases.map(({ label, given }) => {
-    const all = given[table.among];
-    const options = all.map((run, i) =>
-      element("option", { value: i }, `${i} · ${i ? worded(run, all[0]) : "the run that failed"}`),
-    );
-    const select = element(
-      "select",
-      { "aria-label": label },
-      element("option", { value: "" }, "choose a run"),
-      ...options,
-    );
-    select.append(element("option", { value: "none" }, "none of them"));
-    select.onchange = changed;
-    return select;
-  });
-  const rows = table.cases.map(({ given }, i) => {
-    const failed = Object.entries(given[table.among][0].settings).map(([name, value]) => `${name}: ${value}`);
-    return element(
-      "tr",
-      {},
-      element("td", {}, element("span", { class: "given" }, `failed with ${failed.join(", ")}`), fields[i]),
-      element("td", { class: "mark" }),
-    );
-  });
+  const options = [
+    ...others.map((run, k) => option(k + 1, ...worded(run))),
+    option(0, element("b", {}, "the failed run itself"), `, measured the ${first.measures}`),
+    option("none", element("b", {}, "none of them")),
+  ];
+  const set = element(
+    "fieldset",
+    { class: "options" },
+    element("legend", {}, "Compared with it, which run?"),
+    ...options,
+  );
+  const read = () => {
+    const chosen = set.querySelector(":checked");
+    if (!chosen) return { trouble: "Choose a run first." };
+    return { value: chosen.value === "none" ? null : Number(chosen.value) };
+  };
+  const title = element("p", { class: "label" }, "The run that failed:");
   return {
-    nodes: [element("table", { class: "cases" }, element("tbody", {}, ...rows))],
-    rows,
-    read: () => [fields.map(({ value }) => (value === "" ? undefined : value === "none" ? null : Number(value))), []],
+    given: [title, figure(first.settings)],
+    fields: [set],
+    read,
+    focus: () => set.querySelector("input").focus(),
   };
 }
+
+export const QUESTIONS = { values, choice };
 
 // A mask for each case: one grid for each sentence, whose cells are painted.
 function paint(table, changed) {
@@ -133,7 +153,7 @@ function paint(table, changed) {
     });
     return { grids, like: one.right };
   });
-  const put = (like, next) => (Array.isArray(like[0][0]) ? like.map((part) => put(part, next)) : next());
+  const whole = (like, next) => (Array.isArray(like[0][0]) ? like.map((part) => whole(part, next)) : next());
   const rows = table.cases.map(({ label }, i) =>
     element(
       "figure",
@@ -155,7 +175,7 @@ function paint(table, changed) {
     read: () => [
       boards.map(({ grids, like }) => {
         const left = [...grids];
-        return grids.some((one) => one.isTouched()) ? put(like, () => left.shift().read()) : undefined;
+        return grids.some((one) => one.isTouched()) ? whole(like, () => left.shift().read()) : undefined;
       }),
       [],
     ],
@@ -192,4 +212,4 @@ function matrices(table, changed) {
   };
 }
 
-export const WAYS = { values, choice, paint, matrices };
+export const WAYS = { paint, matrices };

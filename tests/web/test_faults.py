@@ -1,0 +1,70 @@
+"""The lines that a page takes for the fault of a broken function, against a diff that another tool makes."""
+
+import ast
+import sys
+from difflib import ndiff
+
+import pytest
+
+from tests.built_site import ROOT
+from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.engine.checking import examine
+from transformer_lab.exercises.engine.running import Attempt
+from transformer_lab.exercises.kinds import FindTheBug
+
+sys.path.insert(0, str(ROOT / "web"))
+from faults import MOST, code_lines, is_style, places, repaired
+
+BROKEN = [one for one in catalogue.values() if isinstance(one, FindTheBug)]
+POINTED = [one for one in BROKEN if places(one)]
+each = pytest.mark.parametrize("exercise", BROKEN, ids=lambda one: one.name)
+
+
+def bare(source: str) -> list[str]:
+    """The lines of a program without comments and docstrings: Python's own parser drops both, and so does this."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return ast.unparse(tree).replace("\n\n", "\n").splitlines()
+
+
+def gone(exercise: FindTheBug) -> list[str]:
+    """The lines that the repair takes away, as another diff has them."""
+    diff = ndiff(bare(exercise.handed_out()), bare(repaired(exercise)))
+    return [line[2:] for line in diff if line.startswith("- ")]
+
+
+def lines_of(exercise: FindTheBug, numbers: list[int]) -> list[str]:
+    """Lines of the broken function, written as Python's own parser writes them."""
+    written = dict(zip(code_lines(exercise.handed_out()), bare(exercise.handed_out()), strict=True))
+    return [written[n] for n in numbers]
+
+
+@each
+def test_the_lines_at_fault_are_those_that_a_diff_takes_away(exercise):
+    found = [n for place in places(exercise) for n in place]
+    taken = [n for n in code_lines(exercise.handed_out()) if lines_of(exercise, [n])[0] in gone(exercise)]
+    assert taken
+    if exercise in POINTED:
+        assert found == [n for n in taken if not is_style(exercise, n)]
+        assert 1 <= len(found) <= MOST * len(code_lines(exercise.handed_out()))
+    else:
+        assert len(taken) > MOST * len(code_lines(exercise.handed_out()))
+
+
+def test_most_broken_functions_can_be_pointed_at():
+    assert 2 * len(POINTED) > len(BROKEN)
+
+
+def test_a_line_that_is_only_written_otherwise_is_no_fault():
+    tiles = catalogue["mend_tiles"]
+    style = [n for n, line in code_lines(tiles.handed_out()).items() if line.strip().startswith("total = total")]
+    assert is_style(tiles, style[0])
+    assert style[0] not in [n for place in places(tiles) for n in place]
+
+
+@pytest.mark.parametrize("exercise", POINTED, ids=lambda one: one.name)
+def test_with_the_lines_at_fault_the_function_is_broken(exercise):
+    assert not examine(exercise, Attempt(exercise.broken), exercise.cases).passed
+    assert examine(exercise, Attempt(exercise.reference), exercise.cases).passed

@@ -1,0 +1,81 @@
+// What a card says of an answer: the named slip, yours beside what is expected, or what was found out and the next step.
+
+import { element, html, shown } from "./elements.js";
+import { picture } from "./grids.js";
+import { copy } from "./hand_on.js";
+import { kept } from "./progress.js";
+
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const isDrawn = (table, value) => table.how === "paint" && Array.isArray(value);
+
+// An answer and the right one, side by side.
+export function beside(table, i, answer) {
+  const { right } = table.cases[i];
+  const parts = [
+    ["yours", answer, "yours"],
+    ["right", right, ""],
+  ];
+  const shows = parts.map(([word, value, style]) =>
+    element(
+      "div",
+      { class: style },
+      element("span", { class: "label" }, word),
+      isDrawn(table, value) ? picture(value, right) : element("samp", {}, shown(value)),
+    ),
+  );
+  return element("div", { class: "beside" }, ...shows);
+}
+
+export const heading = (text) => element("h3", {}, text);
+export const named = ({ words, said }) => [heading(capital(words)), html(said, "p")];
+
+export function lines(text) {
+  const [first, ...rest] = text.split("\n");
+  return element("div", {}, element("p", {}, first), ...(rest.length ? [element("pre", {}, rest.join("\n"))] : []));
+}
+
+const address = (name) => new URL(`#exercise-${name}`, location.href).href;
+
+// What was found, in a sentence that can be sent to somebody, with the address of the exercise.
+function sharing(table, able) {
+  const words = "Copy what I found";
+  const button = element("button", { type: "button", class: "quiet" }, words);
+  const lesson = document.querySelector("h1").firstChild.textContent.trim();
+  const text = `I found it out on paper: ${able.textContent.trim()} Right in all ${table.cases.length} cases. Can you?`;
+  button.onclick = async () => {
+    await copy(`${text} (Transformer Lab, ${lesson}) ${address(table.name)}`);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = words), 2000);
+  };
+  return button;
+}
+
+// Where the next exercise is, on this page or on the next.
+function nextStep(next) {
+  if (!next) return [];
+  const link = document.getElementById(`exercise-${next.name}`);
+  const href = link ? `#${link.id}` : document.querySelector(".next-page")?.href;
+  const text = link ? `Next: ${next.name} →` : "Next lesson →";
+  return href ? [element("a", { class: "button primary", href }, text)] : [];
+}
+
+// All cases are right.
+export function passed(table) {
+  const able = html(table.able.replace(/^<p[^>]*>|<\/p>$/g, ""), "span");
+  return [
+    heading(`Right in all ${table.cases.length} cases`),
+    element("p", {}, "You can say now: ", able),
+    dots(),
+    element("p", { class: "exercise-ways" }, ...nextStep(table.then), sharing(table, able)),
+  ];
+}
+
+// The dots of this lesson's exercises.
+function dots() {
+  const { exercises } = kept();
+  const names = [...document.querySelectorAll("[data-seal]")].map((seal) => seal.dataset.seal);
+  const solved = names.filter((name) => exercises[name] === "solved").length;
+  const row = names.map((name) => element("i", { class: `dot ${exercises[name] ?? ""}` }));
+  const said = element("span", { class: "label" }, `${solved} of ${names.length} in this lesson`);
+  return element("p", { class: "dots" }, ...row, said);
+}

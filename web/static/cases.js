@@ -60,10 +60,11 @@ class Cases {
     this.now = i;
     this.formula?.tell(i);
     const number = element("b", {}, `Case ${i + 1} of ${this.count}`);
+    this.row = element("div", { class: "answer-row" }, ...this.input.fields);
     this.panel.replaceChildren(
       element("p", { class: "case-of" }, number, ` ${this.table.cases[i].label}`),
       ...this.questions[i].given,
-      element("div", { class: "answer-row" }, ...this.input.fields, this.button),
+      this.row,
       ...(this.input.under ?? []),
     );
     this.showVerdict();
@@ -78,7 +79,8 @@ class Cases {
       tab.setAttribute("aria-label", [`Case ${i + 1}`, SAID[states[i]]].filter(Boolean).join(", "));
     });
     this.button.textContent = this.canGoOn ? "Next case →" : "Check";
-    this.button.hidden = this.isDone;
+    if (this.isDone) this.button.remove();
+    else this.row.append(this.button);
     this.verdict.className = `verdict ${states[this.now]}`;
     this.verdict.replaceChildren(...(this.isDone ? this.finish() : (said[this.now] ?? [])));
     this.toggle.hidden = !this.formula || this.isDone;

@@ -31,33 +31,35 @@ class Pointing {
   check() {
     const chosen = this.fields.find((field) => field.checked);
     if (!chosen) return this.say(paragraph("Press a line first."));
-    const number = Number(chosen.value);
-    const place = this.open.find((one) => one.includes(number));
+    const place = this.open.find((one) => one.includes(Number(chosen.value)));
     record(this.name, false);
     this.verdict.className = `verdict ${place ? "right" : "wrong"}`;
+    chosen.checked = false;
     if (place) this.hit(chosen, place);
     else this.miss(chosen);
   }
 
   miss(field) {
-    field.disabled = true;
     this.line(field).classList.add("miss");
     this.misses += 1;
-    const left = this.fields.filter((one) => !one.disabled).map((one) => Number(one.value));
+    const isNarrower = this.misses % EACH === 0 && this.narrow();
+    const where = isNarrower ? " Look among the lines that are not grey." : "";
+    this.say(heading("Not this one"), paragraph(`In the repaired function this line does the same.${where}`));
+  }
+
+  // The lines that no longer come into question turn grey; whether there are more of them than before.
+  narrow() {
     const all = this.fields.map((one) => Number(one.value));
-    const near = region(all, this.open[0][0], this.misses);
-    const isNarrowed = this.misses % EACH === 0 && near.length < left.length;
-    if (isNarrowed && this.open.length === 1)
-      this.fields.forEach((one) => (one.disabled ||= !near.includes(Number(one.value))));
-    const where = isNarrowed && this.open.length === 1 ? " Look among the lines that are left." : "";
-    this.say(heading("Not this one"), paragraph(`The repaired function has this very line, too.${where}`));
+    const near = new Set(this.open.flatMap(([fault]) => region(all, fault, this.misses)));
+    const isOut = (field) => !near.has(Number(field.value));
+    const fresh = this.fields.filter((one) => isOut(one) && !this.line(one).classList.contains("out"));
+    fresh.forEach((one) => this.line(one).classList.add("out"));
+    return fresh.length > 0;
   }
 
   hit(field, place) {
     this.open = this.open.filter((one) => one !== place);
     this.line(field).classList.add("found");
-    field.checked = false;
-    field.disabled = true;
     const count = this.places.length;
     if (!this.open.length) return this.finish();
     this.say(heading("Found"), paragraph(`${count - this.open.length} of ${count}. Where is the next one?`));
@@ -67,6 +69,7 @@ class Pointing {
     const faults = this.places.flat().map(String);
     for (const field of this.fields) {
       field.disabled = true;
+      this.line(field).classList.remove("out");
       this.line(field).classList.toggle("found", faults.includes(field.value));
     }
     this.button.remove();
@@ -74,8 +77,9 @@ class Pointing {
     next.classList.add("primary");
     const way = next.hasAttribute("download") ? "download the notebook" : "open it in Colab";
     next.textContent = `Now mend it: ${way} →`;
-    const many = faults.length === 1 ? "This line is another one" : `These ${faults.length} lines are others`;
+    const many = faults.length === 1 ? "This line is another" : `These ${faults.length} lines are others`;
     this.say(heading("Found"), paragraph(`${many} in the repaired function. That is half of it.`), next);
+    next.focus({ preventScroll: true });
   }
 }
 

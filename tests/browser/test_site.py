@@ -215,9 +215,9 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     page.keyboard.press("Enter")  # to the next
     expect(exercise.locator(".case-of")).to_contain_text("Case 2 of 7")
     expect(exercise.locator("[data-seal]")).to_have_class("seal ")
-    answered(exercise, 0, 0, 3)  # what more than one mistake says
+    answered(exercise, 0, 0, 3)
     expect(verdict.get_by_role("heading")).to_have_text("Not yet")
-    expect(verdict).not_to_contain_text("One way to come to this")
+    expect(verdict).to_contain_text("One way to come to this")  # and no more: one answer is too little to be sure
     expect(verdict.locator(".beside")).to_have_count(0)
     verdict.get_by_role("button", name="Show the right answer").click()
     expect(verdict.locator(".beside")).to_contain_text("[1, 0, 1]")
@@ -228,7 +228,7 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     expect(exercise.get_by_label("column, case 1")).to_have_value("1")  # what was typed is kept
     page.keyboard.press("End")
     answered(exercise, 4, 17, 44)
-    page.keyboard.press("Home")
+    cases.last.press("Home")
     exercise.get_by_label("column, case 1").fill("2")
     expect(cases.first).to_have_accessible_name("Case 1")  # nothing is known of a changed answer
     page.evaluate("() => localStorage.clear()")
@@ -275,7 +275,7 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     expect(verdict.get_by_role("heading")).to_have_text("Not this one")
     exercise.locator(f"[value='{innocent[1]}']").check()
     check(exercise)
-    assert exercise.evaluate("() => document.activeElement.type") == "button", "no press loses the focus"
+    assert exercise.evaluate("() => document.activeElement.type") in ("button", "radio"), "no press loses the focus"
     left = [int(one) for one in exercise.locator("label:not(.out) input").evaluate_all("all => all.map(e => e.value)")]
     assert {place[0] for place in places} <= {*left}
     assert len(places) > 1 or len(left) <= (len(numbers) + 1) // 2

@@ -19,7 +19,9 @@ class Pointing {
     this.card.querySelector(".exercise-ways .primary")?.classList.remove("primary");
     room.nextElementSibling.after(element("div", { class: "judged" }, this.button, this.verdict));
     room.onchange = () => this.verdict.replaceChildren();
-    room.onkeydown = (event) => event.key === "Enter" && event.target.matches("input") && this.check();
+    room.onkeydown = (event) => {
+      if (event.key === "Enter" && event.target.matches("input")) this.check();
+    };
   }
 
   line = (field) => field.closest("label");

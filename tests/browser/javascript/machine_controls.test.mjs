@@ -27,7 +27,7 @@ function controls() {
   };
   const rows = tokenRows({ state, nameOf: tokenizer.name, change });
   const chips = changeChips({ state, change, home: () => home });
-  const crumbs = crumbsOf({ state, change, toMachine: () => change({ zoomed: false }) });
+  const crumbs = crumbsOf({ state, change, steppers: [], toMachine: () => change({ zoomed: false }) });
   const first = firstSwitches({ state, change });
   const show = () => {
     for (const one of [rows, first]) one.show({ source: state.names().source });

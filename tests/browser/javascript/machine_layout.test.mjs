@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { fixtures, load } from "./support.mjs";
 
-const { layoutOf, neighbour, partAt } = await load("machine_layout");
+const { layoutOf, nearest, neighbour, partAt } = await load("machine_layout");
 const { boxesOf } = await load("machine_parts");
 const sizes = { n_layers: 2, n_heads: 4, d_model: fixtures.model.d_model };
 const boxes = { encoder: boxesOf("encoder", sizes), decoder: boxesOf("decoder", sizes) };
@@ -73,6 +73,23 @@ test("the pictures of parts do not overlap, and a point in one finds it", () => 
     });
     assert.equal(partAt(plan, 1, 1), null);
   }
+});
+
+test("a strip fills its width in bands of one height, and each point of it has a part", () => {
+  for (const width of [320, 366, 1376]) {
+    const plan = layoutOf({ boxes, width, rows: [6, 5], lit: { encoder: 1, decoder: 2 }, small: 20 });
+    assert.equal(plan.width, width);
+    for (const { tall, boxes: own } of plan.bands)
+      assert.ok(tall <= 20 && own[0].x >= 0 && own.at(-1).x + own.at(-1).width <= width);
+    plan.items.forEach((item) => assert.equal(nearest(plan, item.x + item.width / 2, item.y + item.height / 2), item));
+    assert.equal(nearest(plan, width, plan.height), plan.items.at(-1));
+  }
+});
+
+test("on a page a part is wide enough for its name", () => {
+  for (const width of [320, 876, 1376])
+    for (const { box, part, width: wide } of layoutOf({ boxes, width, rows: [6, 5] }).items)
+      assert.ok(!part.thumb || wide >= (box.kind === "feed" ? 70 : 44) - 1e-9, `${box.title}: ${wide}`);
 });
 
 test("arrow keys lead from every part to every other", () => {

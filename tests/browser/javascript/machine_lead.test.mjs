@@ -30,12 +30,11 @@ test("a press on a token chooses its row", () => {
 
 test("all numbers are folded away until one of them is asked for, and stay as one left them from head to head", () => {
   const fold = foldOf("numbers", () => {});
-  const look = (more) => fold.show({ near: true, open: "x.head.0", tab: 0, trail: [], titles: ["weights"], ...more });
+  const look = (more) => fold.show({ open: "x.head.0", tab: 0, trail: [], titles: ["weights"], ...more });
   assert.equal(look(), false);
   assert.equal(look({ tab: 2 }), true);
   assert.equal(look(), true);
   assert.equal(look({ open: "x.head.1" }), true);
   assert.equal(look({ open: "to_logits" }), false);
-  assert.equal(look({ open: "to_logits", near: false }), true);
   assert.equal(look({ open: "y.head.0", trail: [{}] }), true);
 });

@@ -35,13 +35,16 @@ function drawn() {
 
 test("it says which part is under the cursor", () => {
   const { state, key, says } = drawn();
-  assert.match(says(), /^Each line is a word/);
+  assert.match(says(), /^Press a word to follow it, a matrix/);
   key("End");
   assert.equal(says(), "linear & softmax.");
   state.change({ off: new Set(["src_embedding.positions"]) });
   key("Home");
   key("ArrowRight");
-  assert.equal(says(), "encoder, positional encoding of the input, switched off. Changed by 100 % of its size.");
+  assert.equal(
+    says(),
+    "encoder, positional encoding of the input, switched off. A full bar is ±1.0. Changed by 100 % of its size.",
+  );
 });
 
 test("the name stands over the part, and the page follows keys but not the mouse", () => {

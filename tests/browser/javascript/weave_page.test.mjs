@@ -26,7 +26,7 @@ test("a page that is not the machine's keeps its address, and asks nothing of it
   assert.deepEqual([did, location.hash], [[], "#s=one"]);
 });
 
-test("opening a part is a step of the history, all else is none", () => {
+test("the map, and a part that is opened, are steps of the history; all else is none", () => {
   const { did, page } = browser(true, "#s=one&t=1");
   assert.equal(page.asked().text, "one");
   page.write(SET);
@@ -34,7 +34,11 @@ test("opening a part is a step of the history, all else is none", () => {
   page.write({ ...SET, open: "to_logits" });
   page.write({ ...SET, open: "to_logits" });
   page.write(SET);
-  assert.deepEqual(did, ["popstate", "replace", "replace", "push", "replace"]);
+  page.write({ ...SET, view: "map" });
+  page.write({ ...SET, view: "map", open: "to_logits" });
+  page.write({ ...SET, view: "map" });
+  const first = ["popstate", "replace", "replace", "push", "replace"];
+  assert.deepEqual(did, [...first, "push", "push", "replace"]);
 });
 
 test("an address sets what there is, and nothing else", () => {

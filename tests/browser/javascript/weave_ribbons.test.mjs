@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { assertClose, load } from "./support.mjs";
 
-const { between, curveOf, pathOf, ribbonsOf, stacked } = await load("weave_ribbons");
+const { between, curveOf, pathOf, ribbonNear, ribbonsOf, stacked } = await load("weave_ribbons");
 const cross = [
   [0.7, 0.2, 0.1],
   [0.9, 0.1, 0],
@@ -53,4 +53,17 @@ test("on the way from one weave to another all is in between, and what is new gr
   assertClose([half[0].wide], [now[0].wide / 2]);
   assertClose([half[4].from, half[4].wide], [ribbons[4].from + 5, 1.5 * ribbons[4].wide]);
   assert.deepEqual(between(ribbons, now, 1), now);
+});
+
+test("between ribbons the nearest answers, and far from all of them none", () => {
+  const columns = { from: 0, to: 100 };
+  const near = (x, y, reach) => ribbonNear(ribbons, columns, x, y, reach);
+  for (const one of ribbons.filter(({ weight }) => weight)) {
+    assert.equal(near(0, one.from + one.wide / 2), one);
+    assert.equal(near(100, one.to + one.wide / 2), one);
+  }
+  const last = of("t", 2).at(-1);
+  assert.equal(near(100, last.to + last.wide + 30), last);
+  assert.equal(near(100, last.to + last.wide + 30, 20), null);
+  assert.equal(near(101, last.to), null);
 });

@@ -132,8 +132,8 @@ export function changeChips({ state, change, home }) {
 }
 
 // Where the part that is open stands in the machine, and the ways out of it; `toMachine` leads to the whole.
-export function crumbsOf({ state, change, toMachine }) {
-  const out = button("machine", toMachine);
+export function crumbsOf({ state, change, steppers, toMachine }) {
+  const out = button("every matrix", toMachine);
   const here = element("span");
   const turn = button("switch this part off", () => change(state.flipped(state.partOf(state.now.open).part.off)));
   const back = button("back", () => {
@@ -141,7 +141,7 @@ export function crumbsOf({ state, change, toMachine }) {
     change({ ...trail.at(-1), trail: trail.slice(0, -1) });
     if (!state.now.trail.length) out.focus();
   });
-  const node = bar(out, "›", here, turn, back);
+  const node = bar(out, "›", here, ...steppers, turn, back);
   node.classList.add("tl-crumbs");
   const show = ({ path, part }) => {
     here.textContent = path.join(" › ");

@@ -4,7 +4,7 @@ export const STYLE = `
 .tl-machine .tl-bar label { max-width: 100%; min-width: 0; white-space: nowrap; }
 .tl-machine input[type=text] {
   font: inherit; font-size: 15px; color: inherit; background: transparent; border: 1px solid var(--tl-edge);
-  border-radius: 4px; padding: 3px 8px; width: 34em; min-width: 0; box-sizing: border-box;
+  border-radius: 4px; padding: 3px 8px; width: min(34em, 100%); min-width: 0; box-sizing: border-box;
 }
 .tl-machine .tl-tokens { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0;
   font-size: 15px; }
@@ -13,13 +13,40 @@ export const STYLE = `
   font: inherit; color: inherit; background: transparent; border: 1px solid var(--tl-line); border-radius: 4px;
   padding: 1px 6px; min-height: 26px; box-sizing: border-box;
 }
-.tl-machine .tl-tokens button { cursor: pointer; font-weight: 600; min-width: 26px; }
-.tl-machine .tl-tokens button[aria-pressed=true] { border-color: var(--tl-ink); box-shadow: 0 0 0 1px var(--tl-ink); }
+.tl-machine .tl-tokens button { cursor: pointer; min-width: 26px; }
+.tl-machine .tl-zoom .tl-back .tl-writes { flex: 1; min-width: 0; overflow-x: auto; padding-right: 20px;
+  mask: linear-gradient(90deg, #000 calc(100% - 20px), #0000); }
+.tl-machine .tl-zoom .tl-writes button { font: 16px var(--tl-serif); padding: 1px 6px; border-color: #0000; min-width: 0; }
+.tl-machine .tl-zoom .tl-tokens button[aria-pressed=true] { border-color: var(--tl-ink); font-weight: 700; }
 .tl-machine .tl-tokens button.tl-changed {
   color: var(--tl-change); border: 1px dashed var(--tl-change);
   background: linear-gradient(var(--tl-change), var(--tl-change)) bottom / 100% 3px no-repeat;
 }
-.tl-machine .tl-stack { min-height: 52px; align-items: center; }
+.tl-machine .tl-stack { min-height: 36px; align-items: center; display: grid; }
+.tl-machine.tl-view .tl-stack p { margin: 0; max-width: none; font-size: 15px; line-height: 1.3; }
+.tl-machine .tl-stack p b + b { font: 700 17px/1 var(--tl-serif); }
+.tl-machine .tl-changes { display: flex; flex-wrap: wrap; gap: 0 16px; align-items: center; }
+.tl-machine .tl-keys { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; color: var(--tl-soft); }
+.tl-machine .tl-keys span { display: flex; gap: 8px; align-items: center; }
+.tl-machine .tl-keys i { width: 22px; height: 14px; background: var(--tl-amber); }
+.tl-machine .tl-keys .tl-k-band { opacity: .45; }
+.tl-machine .tl-keys .tl-k-look { background: linear-gradient(90deg, var(--tl-slab), var(--tl-amber)); }
+.tl-machine .tl-keys .tl-k-mask { background: repeating-linear-gradient(135deg, var(--tl-edge) 0 1px, #0000 1px 4px); }
+.tl-machine .tl-keys .tl-k-loop { height: 7px; background: none; border: 2px solid var(--tl-thread); border-top: 0; box-sizing: border-box; }
+.tl-machine .tl-keys .tl-k-change { width: 4px; background: var(--tl-change); }
+.tl-machine .tl-keys .tl-k-bars { background: linear-gradient(90deg, var(--tl-ink) 60%, #0000 0) 0 / 5px; clip-path: polygon(
+  0 50%, 0 0, 20% 0, 20% 30%, 42% 30%, 42% 50%, 60% 50%, 60% 10%, 80% 10%, 80% 50%, 80% 90%, 40% 90%, 40% 50%); }
+.tl-machine .tl-strip { position: relative; border: 1px solid var(--tl-line); border-radius: 8px; cursor: pointer; padding: 3px; touch-action: none; }
+.tl-machine .tl-strip canvas { display: block; }
+.tl-machine .tl-strip i { position: absolute; inset: -1px auto -1px 0; border: 2px solid var(--tl-ink); border-radius: 8px;
+  box-sizing: border-box; pointer-events: none; }
+.tl-machine .tl-ends { grid-area: 1 / 1; justify-self: end; position: sticky; right: 0; width: 92px; pointer-events: none;
+  background: linear-gradient(90deg, #0000, var(--tl-paper)); transition: opacity .2s; }
+.tl-machine .tl-end .tl-ends { opacity: 0; }
+.tl-machine .tl-ends b { position: absolute; right: 0; min-width: 72px; box-sizing: border-box; padding: 0 6px;
+  border: 2px solid var(--tl-ink); border-radius: 6px; background: var(--tl-paper); font: 700 16px/1 var(--tl-serif);
+  display: grid; align-content: center; }
+.tl-machine .tl-ends small { font: 12px/1.1 var(--tl-sans); }
 .tl-machine .tl-pan { position: relative; display: grid; grid-template: auto / max-content; overflow-x: auto; }
 .tl-machine .tl-pan > :is(canvas, .tl-words) { grid-area: 1 / 1; }
 .tl-machine .tl-words { position: sticky; left: 0; z-index: 1; background: var(--tl-paper); }
@@ -31,6 +58,9 @@ export const STYLE = `
   position: absolute; right: 5px; line-height: 18px; font-size: 12px; color: var(--tl-soft);
 }
 .tl-machine .tl-words span:hover { text-decoration: underline; }
+.tl-machine .tl-words .tl-lit { text-align: right; }
+.tl-machine .tl-words em { display: block; font-size: 12px; font-style: normal; font-weight: 400; overflow: hidden;
+  text-overflow: ellipsis; }
 .tl-machine .tl-words .tl-lit { font-weight: 700; box-shadow: inset 0 0 0 1px var(--tl-ink); }
 .tl-machine .tl-left .tl-says {
   color: var(--tl-soft); font-size: 13px; min-height: 1.5em; max-width: none; margin-top: 4px;
@@ -46,21 +76,21 @@ export const STYLE = `
 }
 .tl-machine.tl-view { font-variant-numeric: tabular-nums; }
 .tl-machine.tl-view svg :is(text, tspan) { font-variant-numeric: tabular-nums; }
-.tl-machine .tl-zoom:not(.tl-near) .tl-back { overflow-x: auto; padding: 3px; margin: 0 -3px; }
 .tl-machine .tl-back > :is(button, .tl-segments, .tl-tokens) { flex: none; flex-wrap: nowrap; margin: 0; }
-.tl-machine .tl-alone:not(.tl-near) .tl-crumbs span { display: none; }
-.tl-machine .tl-say { display: flex; gap: 12px; align-items: center; color: var(--tl-ink); }
-.tl-machine .tl-say div { display: flex; flex: none; }
-.tl-machine.tl-view .tl-say p { margin: 0; max-width: none; line-height: 1.4; }
+.tl-machine.tl-view .tl-say { margin: 0; max-width: none; line-height: 1.4; font-size: 13px; }
 .tl-machine .tl-say i { font: italic 16px var(--tl-serif); white-space: nowrap; margin-right: 8px; }
-.tl-machine .tl-say i::before { content: "\\A"; white-space: pre; }
 .tl-machine .tl-say small { font-size: 13px; color: var(--tl-soft); }
 @container (max-width: 619px) {
-  .tl-machine .tl-zoom:not([hidden]) { display: flex; flex-direction: column; }
-  .tl-machine .tl-zoom > * { min-width: 0; }
-  .tl-machine .tl-zoom:not(.tl-alone) > :is(.tl-stack, .tl-share) { order: 1; }
-  .tl-machine .tl-say { font-size: 13px; align-items: start; }
-  .tl-machine .tl-near .tl-stack { display: none; }
+  .tl-machine .tl-zoom .tl-back { flex-wrap: wrap; gap: 4px 8px; margin: 2px 0; }
+  .tl-machine .tl-zoom .tl-back button { padding: 4px 8px; min-height: 40px; }
+  .tl-machine.tl-view .tl-stack p { font-size: 13px; }
+  .tl-machine .tl-back .tl-long, .tl-machine .tl-writes i { display: none; }
+  .tl-machine .tl-zoom .tl-back .tl-writes { flex-basis: 100%; gap: 0; }
+  .tl-machine .tl-stack { min-height: 0; }
+  .tl-machine .tl-stack .tl-bar { flex-wrap: nowrap; overflow-x: auto; margin: 2px 0; }
+  .tl-machine .tl-stack :is(button, label) { flex: none; min-width: 100%; }
+  .tl-machine .tl-stack button { min-width: 0; }
+  .tl-machine .tl-tip { display: none; }
 }
 .tl-machine .tl-spot { position: absolute; pointer-events: none; scroll-margin: 44px 8px 8px; }
 .tl-machine .tl-tip {
@@ -70,13 +100,6 @@ export const STYLE = `
 .tl-machine .tl-before span { opacity: .85; border-style: dashed; }
 .tl-machine .tl-bar button { min-height: 26px; }
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
-.tl-machine .tl-crumbs { border-bottom: 1px solid var(--tl-line); padding-bottom: 5px; }
-.tl-machine .tl-zoom:not(.tl-near) .tl-mini { display: none; }
-.tl-machine .tl-mini svg {
-  width: min(100%, 460px); height: auto; border: 1px solid var(--tl-line); border-radius: 12px; padding: 8px;
-  box-sizing: border-box; margin-bottom: 12px; pointer-events: none;
-}
-.tl-machine .tl-mini .w-cursor { stroke-dasharray: none; stroke-width: 6; }
 .tl-machine .tl-back { display: flex; align-items: center; gap: 16px; margin: 8px 0; }
 .tl-machine .tl-back button {
   border-color: var(--tl-edge); min-height: max(36px, var(--tl-target)); padding: 4px 12px; border-radius: 6px;
@@ -86,7 +109,7 @@ export const STYLE = `
 }
 .tl-machine .tl-zoom button { border-color: var(--tl-edge); }
 .tl-machine .tl-sum { border-top: 1px solid var(--tl-line); margin-top: 8px; padding-top: 8px; }
-.tl-machine .tl-sum, .tl-machine .tl-crumbs { scroll-margin: 8px; }
+.tl-machine .tl-sum { scroll-margin: 8px; }
 .tl-machine .tl-sum .tl-go {
   font: inherit; color: inherit; background: transparent; border: 0; border-bottom: 1px solid currentColor;
   padding: 0;

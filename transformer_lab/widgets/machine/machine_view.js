@@ -18,8 +18,6 @@ import { weaveTable } from "./screen/weave_table.js";
 import { button, eachFrame, element, onKeys, watch } from "../shared/ui.js";
 import { still } from "../shared/motion.js";
 
-const WIDE = 1000; // pixels from which on a part is seen beside the whole
-
 export default {
   render({ model, el }) {
     el.style.maxWidth = "1400px";
@@ -122,9 +120,10 @@ function begin({ el, machine, tokenizer, state }) {
   const restore = (asked) => {
     if (!asked) return;
     const there = { cuts: screen.cuts, ids: state.ids, n_layers: machine.n_layers, partOf: state.partOf };
-    const left = state.now.inside;
+    const [left, near] = [state.now.inside, state.now.zoomed];
     state.change(settingsOf(asked, there), true);
     if (left && !state.now.inside) ((screen.node.hidden = false), screen.stage.node.focus());
+    if (near && state.now.inside && !state.now.zoomed) workshop.toMachine();
     draw();
   };
   const page = pageOf(el, { onback: restore });
@@ -140,15 +139,13 @@ function begin({ el, machine, tokenizer, state }) {
     whole = el.clientWidth || whole;
     const style = getComputedStyle(el);
     look = { names: state.names(), shares: state.shares() };
-    el.classList.toggle("tl-wide", whole >= WIDE);
     screen.node.hidden = Boolean(now.inside);
     workshop.node.hidden = !now.inside;
     save.hidden = Boolean(now.inside && !now.zoomed); // the picture is of the weave, or of a part
     head = now.open.match(/head\.\d+$/)?.[0] ?? head;
     screen.show({ family: style.getPropertyValue("--tl-serif"), width: whole, away: workshop.share });
-    if (now.inside) workshop.mini.innerHTML = screen.stage.mini(now.open);
     table.show();
-    const shown = workshop.show({ wide: whole >= WIDE, look });
+    const shown = workshop.show({ look });
     page.write(settings());
     el.values = {
       ...{ text: now.text, tokens: run.target.map(tokenizer.name), translation: tokenizer.decode(run.target) },

@@ -3,14 +3,17 @@
 
 import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows } from "./machine_controls.js";
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
+import { legendOf } from "./drawing/machine_legend.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
 import { flowOf } from "./near/machine_flow.js";
 import { foldOf, leadOf } from "./near/machine_lead.js";
 import { roleOf } from "./near/machine_roles.js";
 import { headsOf } from "./weave/weave_heads.js";
+import { bare } from "./weave/weave_layout.js";
 import { stepsOf } from "./weave/weave_steps.js";
 import { otherOf } from "./weave/weave_swap.js";
-import { bar, button, element } from "../shared/ui.js";
+import { still } from "../shared/motion.js";
+import { button, element } from "../shared/ui.js";
 
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
@@ -50,33 +53,33 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     press: (place) => {
       const what = state.pressed(place);
       if (!what) return;
-      focusPart = Boolean(what.zoomed);
-      change(what.zoomed ? { ...what, fromMap: true } : what);
+      if (what.zoomed && !state.now.zoomed) grows = middleOf(place);
+      change(what.zoomed ? { ...what, fromMap: state.now.fromMap || !state.now.zoomed } : what);
     },
   });
+  const middleOf = ({ x, y, width, height }) => {
+    const { left, top } = sketch.node.getBoundingClientRect();
+    return [left + x + width / 2, top + y + height / 2];
+  };
   const inEncoder = () =>
     state.partOf(state.now.open).side === "encoder" ? {} : { open: "src_embedding.tokens", tab: 0, trail: [] };
   // What the part that is open does, and the way to the one before it and the next.
   const step = (says, by) =>
     button(says, () => {
-      const all = sketch.node.layout.items;
-      const at = all.findIndex(({ part }) => part.key === state.now.open) + by;
-      change({ open: all.at(at % all.length).part.key, tab: 0, cell: null, trail: [] });
+      const all = Object.values(state.boxes).flatMap((boxes) => boxes.flatMap(({ parts }) => parts));
+      const at = all.findIndex(({ key }) => key === state.now.open) + by;
+      change({ open: all.at(at % all.length).key, tab: 0, cell: null, trail: [] });
     });
-  const [name, role] = [element("b"), element("span")];
-  const [equation, shapes] = [element("i"), element("small")];
+  const [role, equation, shapes] = ["span", "i", "small"].map((name) => element(name));
   const steppers = [step("‹", -1), step("›", 1)];
   ["part before", "next part"].forEach((label, i) => steppers[i].setAttribute("aria-label", label));
-  const say = element(
-    ...["div", { class: "tl-say" }, element("div", {}, ...steppers)],
-    element("p", {}, name, " ", role, " ", equation, " ", shapes),
-  );
+  const legend = legendOf();
   const toMachine = () => {
     change({ zoomed: false });
     sketch.room.hidden = false;
     sketch.node.focus();
   };
-  const crumbs = crumbsOf({ ...{ state, change }, toMachine });
+  const crumbs = crumbsOf({ ...{ state, change, steppers }, toMachine });
   const detail = detailOf({
     onopen: (open, tab, cell) => change({ open, tab, cell }),
     oncell: (cell) => change({ cell }),
@@ -94,28 +97,32 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   const lead = leadOf({
     pick: (t) => change(state.partOf(state.now.open).side === "encoder" ? { cell: [t, 0] } : { at: t, cell: null }),
   });
+  lead.node.append(element("p", { class: "tl-say" }, role, " ", equation, " ", shapes));
   const fold = foldOf(detail.node, draw);
   const fault = element("p", { role: "alert", hidden: true });
   const right = element(
-    ...["div", { class: "tl-right" }, crumbs.node, lead.node, fault, heads.node, steps.node, flow.node, fold.node],
+    ...["div", { class: "tl-right" }, lead.node, fault, heads.node, steps.node, flow.node, fold.node],
   );
-  const out = button("← back to the weave", ({ shiftKey }) => shiftKey || away(), { class: "tl-out" });
-  const mini = element("div", { class: "tl-mini", "aria-hidden": "true" });
-  let [focusSum, focusPart] = [false, false];
+  const out = button("← back to the weave", ({ shiftKey }) => shiftKey || away(), {
+    class: "tl-out",
+    "aria-label": "← back to the weave",
+  });
+  out.replaceChildren("← ", element("span", { class: "tl-long" }, "back to the "), "weave");
+  let [focusSum, grows] = [false, null];
   const goto = (number) => {
     change(state.followed(number));
     focusSum = true; // what was pressed will be gone
   };
   const modeBar = element("div", { class: "tl-segments tl-modes" }, ...modes);
   const under = element("div", { class: "tl-changes" }, tokens.before, chips.node, example.node);
-  const left = element("div", { class: "tl-leftside" }, mini, sketch.room, under);
+  const left = element("div", { class: "tl-leftside" }, sketch.strip.room, sketch.room, legend.keys, under);
   const share = element("div", { class: "tl-share" });
-  const head = element("div", { class: "tl-back" }, out, modeBar, tokens.writes);
-  const me = { out, sketch, right, mini, propose, share, pictured: null };
+  const head = element("div", { class: "tl-back" }, out, modeBar, tokens.writes, crumbs.node);
+  const me = { out, sketch, right, propose, share, toMachine, pictured: null };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head],
     ...[
-      element("div", { class: "tl-stack" }, say, first.node, swapBar),
+      element("div", { class: "tl-stack" }, legend.sentence, first.node, swapBar),
       element("div", { class: "tl-both" }, left, right),
     ],
     share,
@@ -123,46 +130,53 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   // One step back: from a number that was followed, from a part to the map, from the map to the weave.
   me.back = () => {
     if (state.now.trail.length) return crumbs.back.onclick();
-    if (sketch.room.hidden && state.now.fromMap) return toMachine();
-    if (!sketch.room.hidden && right.contains(document.activeElement) && state.now.fromMap) return sketch.node.focus();
-    away();
+    state.now.zoomed && state.now.fromMap ? toMachine() : away();
   };
   me.reset = () => {
     from.value = "";
     tokens.reset();
     detail.reset();
   };
-  let [seen, opened] = [null, null];
-  const inSight = (node) => node.scrollIntoView({ block: "nearest" }); // what is opened may stand below, or above
-  me.show = ({ wide, look }) => {
+  let seen = null;
+  // A part that is pressed in the map grows from its place there.
+  const grow = ([x, y]) => {
+    crumbs.node.querySelector("button").focus(); // what was pressed is gone
+    if (still()) return;
+    for (const { node } of [heads, flow]) {
+      const { left, top } = node.getBoundingClientRect();
+      const from = `${x - left}px ${y - top}px`;
+      const way = { transformOrigin: [from, from], scale: [0.1, 1], opacity: [0, 1] };
+      node.animate(way, { duration: 450, easing: "cubic-bezier(.2,.7,.2,1)" });
+    }
+  };
+  me.show = ({ look }) => {
     const { now, run } = state;
     const at = state.partOf(now.open);
     const looks = { source: look.names.source, shares: look.shares };
     [tokens, example, first].forEach((one) => one.show(looks));
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
     swapBar.hidden = now.mode !== 2;
-    say.hidden = now.mode !== 0;
-    name.textContent = `${at.path.join(" › ")}.`;
+    legend.sentence.hidden = now.mode !== 0;
     const does = roleOf(at, machine, run);
     [role.textContent, equation.textContent, shapes.textContent] = [does.says, does.equation, does.shapes];
     if (document.activeElement !== from) from.value = now.other;
     chips.show();
     crumbs.show(at);
-    const near = now.zoomed && !now.fromMap; // opened from the weave: the mini-map stands for the whole
-    me.node.classList.toggle("tl-near", near);
-    // One row of controls: the way back, where the part stands, and its switch.
-    if (near && crumbs.node.parentElement !== head) head.append(crumbs.node); // `out` keeps its focus
-    if (!near && crumbs.node.parentElement === head) right.prepend(crumbs.node);
-    sketch.room.hidden = now.zoomed && (near || !wide);
-    right.hidden = !wide && !now.zoomed;
-    me.node.classList.toggle("tl-alone", sketch.room.hidden);
-    if (focusPart && sketch.room.hidden) crumbs.node.querySelector("button").focus(); // what was pressed is gone
-    focusPart = false;
+    me.node.classList.toggle("tl-near", now.zoomed); // the strip stands for the whole
+    for (const [node, there] of [
+      ...[modeBar, tokens.writes, sketch.room, legend.keys].map((one) => [one, !now.zoomed]),
+      ...[crumbs.node, right].map((one) => [one, now.zoomed]),
+    ])
+      node.hidden = !there;
+    legend.show({ written: bare(look.names.written[now.at]), changed: run !== state.intact });
     const hint = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
     seen = { ...look, hint };
     if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
     sketch.paint(seen);
-    return right.hidden ? shut(at.part.tabs[now.tab], run) : open(at, look.names);
+    const shown = right.hidden ? shut(at.part.tabs[now.tab], run) : open(at, look.names);
+    if (grows) grow(grows);
+    grows = null;
+    return shown;
   };
   me.hover = () => sketch.paint(seen); // under another cursor all else is as it was
   const shut = (tab, run) => ({ name: tab.name, values: valuesOf(tab, run) });
@@ -194,10 +208,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
       [fault.hidden, fault.textContent] = [false, `The picture of this part cannot be drawn: ${error.message}.`];
     }
     const titles = at.part.tabs.map(({ title }) => title);
-    fold.show({ ...now, titles, near: now.zoomed && !now.fromMap });
+    fold.show({ ...now, titles });
     const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });
-    if (opened && opened !== now.open && now.fromMap) [heads.node, flow.node, crumbs.node].forEach(inSight);
-    opened = now.open;
     if (focusSum) (detail.node.querySelector(".tl-go") ?? crumbs.back).focus();
     focusSum = false;
     return shown;

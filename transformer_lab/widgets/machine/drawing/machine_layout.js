@@ -2,16 +2,19 @@
 // bars do: from left to right, in bands, and a token has the same row in all matrices of a band.
 //   const boxes = { encoder: boxesOf("encoder", …), decoder: … };
 //   const plan = layoutOf({ boxes, width, rows: [S, T], lit: { encoder: 6, decoder: 3 } });  // these rows are higher
+// With `small`, the pixels of a band, it is a strip without words.
 
 export const [HEAD, BETWEEN] = [34, 12]; // over a band: the layer's name and those of its boxes; between two boxes
-const [FOOT, GAP, AHEAD, PAD] = [15, 11, 30, 4]; // under a band; between bands; before a self-attention; between parts
-const [RIGHT, LEAST] = [12, 30]; // for the memory's line; pixels of a part, from which on a narrow page scrolls
+// Under a band; between bands; before a self-attention; between boxes and between parts; for the memory's line.
+const LARGE = { head: HEAD, foot: 15, gap: 11, ahead: 30, between: BETWEEN, pad: 4, right: 12 };
+const SMALL = { head: 2, foot: 2, gap: 4, ahead: 7, between: 7, pad: 1, right: 3 };
+const LEAST = 44; // pixels of a part, from which on a page scrolls
+const LIT = 33; // pixels of a row that is followed: two lines of words
 
 const sizeOf = ({ kind }, { thumb }) => (thumb ? ({ feed: 1.6, output: 2.2 }[kind] ?? 1) : 0);
 const shown = ({ parts }) => parts.filter(({ thumb }) => thumb);
 const sumOf = (all, f) => all.reduce((sum, one) => sum + f(one), 0);
-const before = (box) => (box.kind === "attention" && box.title.endsWith("self-attention") ? AHEAD : BETWEEN);
-const gapsIn = (boxes) => sumOf(boxes, (box) => before(box) + PAD * (shown(box).length - 1));
+const isSelf = ({ kind, title }) => kind === "attention" && title.endsWith("self-attention");
 const sizesIn = (boxes) => sumOf(boxes, (box) => sumOf(box.parts, (part) => sizeOf(box, part)));
 
 // The encoder's layers two in a band, the decoder's, which have more in them, one.
@@ -27,43 +30,53 @@ function bandsOf(boxes, side) {
 
 // { width, height, row, labels, bands: [{ side, rows: [{ y, high }], top, tall, left, right, boxes: [{ box, x, y,
 // width, height, parts }] }], items: [{ side, box, part, x, y, width, height }] }
-export function layoutOf({ boxes, width: room, rows, lit = {} }) {
+export function layoutOf({ boxes, width: room, rows, lit = {}, small = 0 }) {
   const narrow = room < 700;
-  const labels = narrow ? 70 : 84;
-  const row = Math.min(28, Math.max(6, (narrow ? 114 : 134) / (Math.max(...rows) + 1)));
+  const { head, foot, gap, ahead, between, pad, right } = small
+    ? SMALL
+    : narrow
+      ? { ...LARGE, foot: 13, gap: 6 }
+      : LARGE;
+  const before = (box) => (isSelf(box) ? ahead : between);
+  const gapsIn = (all) => sumOf(all, (box) => before(box) + pad * (shown(box).length - 1));
+  const labels = small ? 0 : narrow ? 88 : 100;
+  const most = Math.max(...rows);
+  const row = small ? small / (most + 1.5) : Math.min(28, Math.max(6, (narrow ? 77 : 112) / (most - 1 || 1)));
   const bands = ["encoder", "decoder"].flatMap((side) => bandsOf(boxes, side));
   const widest = Math.max(...bands.map(({ all }) => sizesIn(all) * LEAST + gapsIn(all)));
-  const width = Math.max(room, labels + widest + RIGHT);
+  const width = small ? room : Math.max(room, labels + widest + right);
   let y = 0;
   for (const band of bands) {
     const n = rows[band.side === "encoder" ? 0 : 1];
-    const unit = (width - labels - RIGHT - gapsIn(band.all)) / sizesIn(band.all);
-    const high = (t) => (t === lit[band.side] ? Math.max(2.2 * row, 24) : row);
+    const unit = (width - labels - right - gapsIn(band.all)) / sizesIn(band.all);
+    const high = (t) => (t === lit[band.side] ? (small ? 2.5 * row : Math.max(2.2 * row, LIT)) : row);
     band.rows = [];
     let tall = 0;
-    for (let t = 0; t < n; tall += high(t), t += 1) band.rows.push({ y: y + HEAD + tall, high: high(t) });
-    Object.assign(band, { top: y + HEAD, tall, left: labels, right: width - RIGHT, boxes: [] });
+    for (let t = 0; t < n; tall += high(t), t += 1) band.rows.push({ y: y + head + tall, high: high(t) });
+    const slab = { y, height: head + tall + (small ? foot : foot - 2) };
+    Object.assign(band, { top: y + head, tall, slab, left: labels, right: width - right, boxes: [] });
     let x = labels;
     for (const box of band.all) {
       x += before(box);
-      const one = { box, x, y: y + HEAD - 17, height: band.tall + 17, parts: [] };
+      const title = small ? 0 : 17;
+      const one = { box, x, y: y + head - title, height: band.tall + title, parts: [] };
       for (const part of shown(box)) {
         const wide = unit * sizeOf(box, part);
         one.parts.push({ part, x, y: band.top, width: wide, height: band.tall });
-        x += wide + PAD;
+        x += wide + pad;
       }
-      x -= PAD;
+      x -= pad;
       one.width = x - one.x;
       const mask = box.parts.find(({ thumb }) => !thumb); // a small triangle in the title's line
-      if (mask) one.parts.push({ part: mask, x: x - 26, y: y + HEAD - 17, width: 24, height: 14 });
+      if (mask && !small) one.parts.push({ part: mask, x: x - 26, y: y + head - 17, width: 24, height: 14 });
       band.boxes.push(one);
     }
-    y = band.top + band.tall + FOOT + GAP;
+    y = band.top + band.tall + foot + gap;
   }
   const items = bands.flatMap(({ side, boxes: all }) =>
     all.flatMap(({ box, parts }) => parts.map((place) => ({ side, box, ...place }))),
   );
-  return { width, height: y - GAP + 2, row, labels, bands, items };
+  return { width, height: y - gap + 2, row, labels, small, bands, items };
 }
 
 // The part at a point, with a little room around it; in a box, but in none of its parts, the nearest.
@@ -92,6 +105,13 @@ export function neighbour(items, at, key) {
     if (cost < least) [best, least] = [i, cost];
   });
   return best;
+}
+
+// The part nearest to a point; beside it counts more than above or below it.
+export function nearest({ items }, px, py) {
+  const away = (item) =>
+    Math.abs(centre(item)[0] - px) + 3 * Math.max(0, Math.abs(centre(item)[1] - py) - item.height / 2);
+  return items.reduce((best, item) => (away(item) < away(best) ? item : best));
 }
 
 const centre = ({ x, y, width, height }) => [x + width / 2, y + height / 2];

@@ -2,13 +2,11 @@
 // thread through all of them, and one is followed.
 //   paintMachine(context, layoutOf(…), { run, off, swaps, names, at, … });
 
-import { BETWEEN, HEAD } from "./machine_layout.js";
+import { BETWEEN } from "./machine_layout.js";
 import { paintLines, paintLooks, paintThreads } from "./machine_lines.js";
 import * as thumbs from "./machine_thumbs.js";
 import { SMALL } from "./machine_thumbs.js";
 import { NOW, SANS } from "../../shared/palette.js";
-
-const SHORT = { "self-attention": "looks around", "masked self-attention": "looks back", "feed-forward": "thinks" };
 
 // `lit`: the row that is followed, at both sides; `shares`: how much each input token is looked at; `chosen`: the part
 // that is open; `cursor`: the one under the mouse or the keys; `change(name)`: 0 … 1; `looks(box)`: its mean.
@@ -17,11 +15,11 @@ export function paintMachine(context, plan, seen) {
   const look = { ...seen, atlas: thumbs.atlasOf(seen.run, pictures) };
   for (const band of plan.bands) {
     const here = { ...look, rows: band.rows, lit: seen.lit[band.side] };
-    paintLayers(context, band);
+    paintLayers(context, band, plan.small);
     paintThreads(context, band, here);
-    for (const one of band.boxes) paintBox(context, one, band, here);
+    for (const one of band.boxes) (plan.small ? paintParts : paintBox)(context, one, band, here);
   }
-  paintLines(context, plan, look);
+  if (!plan.small) paintLines(context, plan, look);
   for (const [item, dashes] of [
     [look.chosen, []],
     [look.cursor, [3, 3]],
@@ -35,39 +33,42 @@ export function paintMachine(context, plan, seen) {
 }
 
 // A slab behind each layer, which the paper draws once and calls N×, with its name.
-function paintLayers(context, { side, boxes, top, tall }) {
+function paintLayers(context, { side, boxes, slab }, small) {
   const layers = new Set(boxes.map(({ box }) => box.layer));
   for (const layer of layers) {
     const own = boxes.filter(({ box }) => box.layer === layer);
-    const [from, last] = [own[0].x - BETWEEN / 2, own.at(-1)];
+    const [gap, last] = [small ? 2 : BETWEEN / 2, own.at(-1)];
+    const from = own[0].x - gap;
     if (layer !== undefined) {
       context.fillStyle = NOW.slab;
       context.beginPath();
-      context.roundRect(from, top - HEAD, last.x + last.width + BETWEEN / 2 - from, HEAD + tall + 13, 8);
+      context.roundRect(from, slab.y, last.x + last.width + gap - from, slab.height, small ? 3 : 8);
       context.fill();
     }
-    if (layer === undefined && own[0].box.kind === "output") continue;
+    if (small || (layer === undefined && own[0].box.kind === "output")) continue;
     Object.assign(context, { fillStyle: NOW.ink, font: `650 12px ${SANS}`, textAlign: "left", textBaseline: "middle" });
-    context.fillText(layer === undefined ? side : `${side}, layer ${layer}`, own[0].x, top - HEAD + 9);
+    context.fillText(layer === undefined ? side : `${side}, layer ${layer}`, own[0].x, slab.y + 9);
   }
 }
 
-function paintBox(context, { box, x, width, parts }, { side, top }, look) {
+function paintBox(context, { box, x, parts }, { top }, look) {
   Object.assign(context, { fillStyle: NOW.soft, font: SMALL, textAlign: "left", textBaseline: "middle" });
-  for (const [title, left] of titlesOf(box, { x, parts, width })) context.fillText(title, left, top - 8);
+  for (const [title, left] of titlesOf(box, { x, parts })) context.fillText(title, left, top - 8);
   if (box.kind === "attention" && box.title.endsWith("self-attention"))
     paintLooks(context, { ...look, x, weights: look.looks(box)[look.lit] ?? [] });
-  for (const place of parts) paintPart(context, place, side, look);
+  paintParts(context, { parts }, null, look);
 }
+
+const paintParts = (context, { parts }, band, look) => parts.forEach((place) => paintPart(context, place, look));
 
 // The title, or, of two parts, the name of each over it.
-export function titlesOf({ kind, title }, { x, parts, width }) {
+export function titlesOf({ kind, title }, { x, parts }) {
   const names = { residual: ["add", "norm"], embedding: ["word", "place"] }[kind];
   if (names) return names.map((name, i) => [name, parts[i].x]);
-  return [[kind === "output" ? "writes" : width > 6.7 * title.length ? title : (SHORT[title] ?? title), x]];
+  return [[kind === "output" ? "writes" : title, x]];
 }
 
-function paintPart(context, { part, ...place }, side, look) {
+function paintPart(context, { part, ...place }, look) {
   const gone = look.off.has(part.off);
   if (!part.thumb) return thumbs.paintMask(context, place, gone);
   if (part.thumb === "probabilities") return thumbs.paintWritten(context, place, look);

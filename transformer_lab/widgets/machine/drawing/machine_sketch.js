@@ -5,15 +5,15 @@
 
 import { layoutOf, neighbour, partAt } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
+import { stripOf } from "./machine_strip.js";
+import { topOf } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
 import { meanOf } from "../weave/weave_seen.js";
 import { still } from "../../shared/motion.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
 
 const NARROWEST = 280;
-const HINT =
-  "Each line is a word: its bars are its numbers, amber is where it looks. " +
-  "Press a word to follow it, a part to look into it.";
+const HINT = "Press a word to follow it, a matrix to look into it.";
 
 export function sketchOf({ state, machine, change, press, follow: pick }) {
   const says = readout();
@@ -24,54 +24,70 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
   const spot = element("div", { class: "tl-spot", "aria-hidden": "true", hidden: true }, tip); // the readout says it
   const words = element("div", { class: "tl-words", "aria-hidden": "true" }); // they stay where a finger pulls the rest
   const runs = element("div", { class: "tl-beads", "aria-hidden": "true" });
-  const pan = element("div", { class: "tl-pan" }, node, words, runs, spot);
+  const ends = element("div", { class: "tl-ends", "aria-hidden": "true" }); // what is written, where one must pull
+  const pan = element("div", { class: "tl-pan" }, node, words, runs, spot, ends);
   const room = element("div", { class: "tl-left" }, pan, says);
+  const strip = stripOf({ state, pan, press });
   let [plan, half] = [null, 0]; // how wide it was when last in sight: out of sight JupyterLab gives it no width
   let follow = false; // whether the page scrolls to the part under the cursor
   let [listed, shown] = ["", ""];
 
   const paint = (look) => {
-    if (room.hidden) return;
+    const lit = litIn(state, look.shares);
+    const what = { ...look, ...seen(state, machine), lit };
+    if (!room.hidden) paintMap(what);
+    strip.show(what);
+  };
+  const paintMap = (look) => {
     const { now, run } = state;
+    const { lit } = look;
     half = room.clientWidth || half;
     const rows = [run.src.length, run.target.length];
-    const lit = litIn(state, look.shares);
     plan = layoutOf({ boxes: state.boxes, width: Math.max(NARROWEST, half), rows, lit });
     const context = resize(plan.width, plan.height);
     node.layout = plan;
     const cursor = now.cursor === null ? null : plan.items[now.cursor];
-    const what = { ...look, ...seen(state, machine, plan), lit, cursor };
-    paintMachine(context, plan, what);
-    listWords(what);
+    paintMachine(context, plan, { ...look, cursor });
+    listWords(look);
     says.say(cursor ? sayPart(cursor) : look.hint || HINT);
-    if (shown && shown !== now.open) pan.scrollLeft = what.chosen.x - half / 2;
+    const chosen = plan.items.find(({ part }) => part.key === now.open);
+    if (shown && shown !== now.open) pan.scrollLeft = chosen.x - half / 2;
     shown = now.open;
     spot.hidden = !cursor;
     if (cursor) placeSpot(cursor);
     if (cursor && follow) spot.scrollIntoView({ block: "nearest" });
     follow = false;
   };
-  const listWords = ({ names, shares, lit }) => {
-    const key = JSON.stringify([plan, names, shares, lit]);
+  const listWords = ({ names, shares, lit, run }) => {
+    const sure = run.steps[lit.decoder][run.target[lit.decoder]].toFixed(2);
+    const key = JSON.stringify([plan, names, shares, lit, sure]);
     if (key === listed) return;
     listed = key;
     words.style.width = `${plan.labels - 4}px`;
     const wordOf = (side, { y, high }, t) => {
       const word = element("span", { onclick: () => pick(side, t) });
       const seen = t === lit[side] || !(t % Math.ceil(11 / high));
-      if (seen) word.append(bare((side === "encoder" ? names.source : names.fed)[t]));
-      if (t === lit[side]) word.classList.add("tl-lit");
-      const share = side === "encoder" ? Math.round(10 + 40 * shares[t]) : 0;
-      const [size, tall] = [`${Math.min(plan.labels > 70 ? 16 : 14, Math.max(9, high - 2))}px`, `${high}px`];
-      Object.assign(word.style, { top: `${y}px`, height: tall, lineHeight: tall, fontSize: size });
+      const reads = side === "encoder";
+      if (seen) word.append(bare((reads ? names.source : names.written)[t]));
+      if (t === lit[side]) {
+        word.classList.add("tl-lit");
+        word.append(element("em", {}, reads ? `looked at ${shares[t].toFixed(2)}` : `reads ${bare(names.fed[t])}`));
+      }
+      const share = reads ? Math.round(10 + 40 * shares[t]) : 0;
+      const [size, tall] = [`${Math.min(16, Math.max(12, high - 2))}px`, `${t === lit[side] ? high / 2 : high}px`];
+      Object.assign(word.style, { top: `${y}px`, height: `${high}px`, lineHeight: tall, fontSize: size });
       if (share > 12) word.style.background = `color-mix(in srgb, var(--tl-amber) ${share}%, var(--tl-paper))`;
       return word;
     };
-    const over = ({ top }) => {
-      const word = element("small", {}, "reads");
+    const over = ({ side, top }) => {
+      const word = element("small", {}, side === "encoder" ? "reads" : "to write");
       word.style.top = `${top - 17}px`;
       return word;
     };
+    const { y, high } = plan.bands.at(-1).rows[lit.decoder];
+    const writes = element("b", {}, bare(names.written[lit.decoder]), element("small", {}, `${sure} sure`));
+    Object.assign(writes.style, { top: `${y}px`, height: `${high}px` });
+    ends.replaceChildren(writes);
     const listOf = (band) => [over(band), ...band.rows.map((row, t) => wordOf(band.side, row, t))];
     words.replaceChildren(...plan.bands.flatMap(listOf));
     // Along the rows that are followed a bead runs, from band to band.
@@ -98,11 +114,13 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     tip.style.maxWidth = `${part.width + Math.max(x, right)}px`;
     tip.textContent = sayPart(part);
   };
+  const most = ({ thumb }) => topOf(state.run.at.get(thumb).rows).toFixed(1);
   const sayPart = ({ part }) => {
     const gone = state.now.off.has(part.off) ? ", switched off" : "";
     const by = part.thumb ? state.changeOf(part.thumb) : 0;
     const differs = by > 0.005 ? ` Changed by ${Math.round(100 * by)} % of its size.` : "";
-    return `${state.partOf(part.key).path.join(", ")}${gone}.${differs}`;
+    const bars = !part.thumb || /weights|probab/.test(part.thumb) ? "" : ` A full bar is ±${most(part)}.`;
+    return `${state.partOf(part.key).path.join(", ")}${gone}.${bars}${differs}`;
   };
 
   // ── mouse and keys ──
@@ -136,7 +154,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       else return false;
     }),
   });
-  return { node, room, paint };
+  return { node, room, paint, strip };
 }
 
 // The rows that are followed: the output's, and of the input that of the part which is open, or else the one that is
@@ -148,10 +166,9 @@ function litIn({ now, partOf, cellOf }, shares) {
 }
 
 // What the drawing shows of a state.
-function seen({ now, run, intact, changeOf }, { n_heads }, plan) {
+function seen({ now, run, intact, changeOf }, { n_heads }) {
   return {
     ...{ run, off: now.off, swaps: now.swaps, change: changeOf, before: intact.target },
-    chosen: plan.items.find(({ part }) => part.key === now.open),
     looks: ({ name }) => meanOf(run, name, n_heads, now.off),
   };
 }

@@ -56,7 +56,7 @@ export function paintMatrix(context, name, { x, y, width, height }, { atlas, run
 // there is one place the largest.
 export function paintWaves(context, name, { x, width }, { run, rows, lit }) {
   const all = run.at.get(name).rows;
-  const most = 2.6 * rootOf(all) || 1;
+  const most = topOf(all);
   all.forEach((numbers, t) => {
     const { y, high } = rows[t];
     const bars = Math.min(numbers.length, Math.floor(width / 2));
@@ -75,14 +75,14 @@ export function paintWaves(context, name, { x, width }, { run, rows, lit }) {
   context.globalAlpha = 1;
 }
 
-// The root mean square of all numbers.
-function rootOf(rows) {
+// The number that fills a bar: 2.6 times the root mean square of all.
+export function topOf(rows) {
   let [sum, n] = [0, 0];
   for (const row of rows) {
     for (let j = 0; j < row.length; j += 1) sum += row[j] * row[j];
     n += row.length;
   }
-  return Math.sqrt(sum / n);
+  return 2.6 * Math.sqrt(sum / n) || 1;
 }
 
 export function paintMask(context, place, gone) {
@@ -106,8 +106,8 @@ export function paintWritten(context, { x, width }, { run, names, rows, lit, bef
     Object.assign(context, { fillStyle: NOW.ink, globalAlpha: here ? 0.22 : 0.09 });
     context.fillRect(x, y + 1, width * sure, high - 2);
     context.globalAlpha = 1;
-    if (t % every && !here) return;
-    context.font = `${here ? "700 16" : `400 ${Math.min(14, Math.max(9, high - 2))}`}px ${SERIF}`;
+    if ((t % every && !here) || high < 10) return;
+    context.font = `${here ? "700 16" : `400 ${Math.min(14, Math.max(12, high - 2))}`}px ${SERIF}`;
     context.fillStyle = id === before[t] ? NOW.ink : NOW.change;
     Object.assign(context, { textAlign: "left", textBaseline: "middle" });
     context.fillText(names.written[t], x + 5, y + high / 2, width - (here ? 40 : 8));

@@ -26,15 +26,15 @@ export function leadOf({ pick }) {
   return { node, show };
 }
 
-// All numbers of a part, folded away until they are asked for; from the map of all matrices they are seen at once.
+// All numbers of a part, folded away until they are asked for.
 export function foldOf(inner, redraw) {
   const summary = element("summary", { "data-lm-suppress-shortcuts": "true", onclick: redraw });
   const node = element("details", { class: "tl-fold" }, summary, inner);
   let part = "";
-  const show = ({ near, open, tab, trail, titles }) => {
+  const show = ({ open, tab, trail, titles }) => {
     summary.textContent = `All its numbers: ${titles.join(" · ")}`;
-    const now = `${near} ${open.replace(/\d+$/, "")}`;
-    const asked = !near || tab > 0 || trail.length > 0;
+    const now = open.replace(/\d+$/, "");
+    const asked = tab > 0 || trail.length > 0;
     if (now !== part || asked) node.open = asked; // what one has opened stays open, from head to head
     part = now;
     return node.open;

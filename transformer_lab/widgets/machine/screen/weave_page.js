@@ -8,17 +8,15 @@ export function pageOf(el, { onback }) {
   const owns = Boolean(el.closest?.("[data-tl-page]"));
   const me = { owns, asked: () => (owns ? askedOf(location.hash) : null) };
   let last = null;
-  // A part that is opened is a step of the history; all else takes the place of what was there.
+  // The map, and a part that is opened, are steps of the history; all else takes the place of what was there.
   me.write = (set) => {
     if (!owns) return;
-    const [now, opened] = [`#${addressOf(set)}`, set.open || set.view || ""];
-    if (now === location.hash) return void (last = opened);
-    const push = last !== null && opened !== "" && last === "";
-    last = opened;
+    const [now, deep] = [`#${addressOf(set)}`, Boolean(set.open) + Boolean(set.view)];
+    if (now === location.hash) return void (last = deep);
+    const push = last !== null && deep > last;
+    last = deep;
     history[push ? "pushState" : "replaceState"](null, "", now);
   };
-  // Where the part was opened from, if that is a step of the history.
-  me.stepped = () => owns && last !== "" && last !== null;
   if (owns) window.addEventListener("popstate", () => el.isConnected && onback(askedOf(location.hash)));
   me.copy = () => navigator.clipboard.writeText(location.href);
   return me;

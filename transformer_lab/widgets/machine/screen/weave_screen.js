@@ -214,7 +214,7 @@ export function screenOf({
     if (drawn.home !== home) home.append(...share);
     drawn.home = home;
     const kinds = new Set(whole.map(({ key }) => key));
-    if (me.node.hidden) return void stage.show({ shown: player.shown(), cut: kinds }); // for the mini-map of a zoom
+    if (me.node.hidden) return;
     const again = (drawn.run !== run || drawn.layer !== now.layer) && !player.playing();
     stage.show({ shown: player.shown(), cut: kinds, again });
     Object.assign(drawn, { run, layer: now.layer });

@@ -5,7 +5,7 @@
 import { bare, mostRows, weaveOf } from "../weave/weave_layout.js";
 import { LOUD, aboveOf, heightOf, pictureOf } from "../weave/weave_picture.js";
 import { beside, frameOf, looksOf, partsOf, tipOf, veilOf } from "../weave/weave_parts.js";
-import { between, ribbonsOf } from "../weave/weave_ribbons.js";
+import { between, ribbonNear, ribbonsOf } from "../weave/weave_ribbons.js";
 import { seenOf } from "../weave/weave_seen.js";
 import { windowed } from "../weave/weave_window.js";
 import { draggable } from "../weave/weave_drag.js";
@@ -65,13 +65,24 @@ export function stageOf({ state, machine, act }) {
     const text = `${pair} ${found.weight.toFixed(2)}: look inside`;
     return tipOf(text, (plan.columns.from + plan.columns.to) / 2, y, plan.width);
   };
+  // Beside a ribbon, where nothing else is, the nearest answers.
+  const beneath = (event) => {
+    const hit = event.target?.closest?.("[data-part], [data-t], [data-s]")?.dataset;
+    if (hit?.part !== "cross" || hit.t !== undefined || last.plan.narrow) return hit;
+    const { left, top } = node.getBoundingClientRect();
+    const { plan, shown } = last;
+    const written = plan.ribbons.filter(({ t }) => t < shown);
+    const found = ribbonNear(written, plan.columns, event.clientX - left, event.clientY - top - aboveOf(plan));
+    return found ? { part: "cross", t: String(found.t), s: String(found.s) } : hit;
+  };
   const point = (event) => {
-    const { t, s } = (event.pointerType !== "touch" && event.target?.closest?.("[data-t], [data-s]")?.dataset) || {};
+    const { t, s } = (event.pointerType !== "touch" && beneath(event)) || {};
     const now = t !== undefined ? ["t", t, ...(s === undefined ? [] : [s])] : s !== undefined ? ["s", s] : null;
     if (String(now) === String(near)) return;
     near = now;
     light();
   };
+  node.addEventListener("pointermove", point);
   Object.assign(node, { onpointerover: point, onpointerleave: () => point({}) });
   // The words whose vectors stand in the place of others in the encoder.
   me.puts = () =>
@@ -83,13 +94,6 @@ export function stageOf({ state, machine, act }) {
   me.seen = () => {
     const { now, run, intact } = state;
     return seenOf({ run, intact, machine, off: now.off, layer: now.layer, names: state.names() });
-  };
-  // The weave as it is, with a frame around the part of the machine that is open.
-  me.mini = (open) => {
-    const module = (key) => key.replace(/\.(head\.\d+|skip|norm|mask|tokens|positions)$/, "");
-    const part = me.parts.find((one) => module(one.open) === module(open));
-    const frame = part ? frameOf(part, last.plan.height, aboveOf(last.plan)) : "";
-    return node.drawn.replace("</svg>", `${frame}</svg>`);
   };
   // `again`: what was woven before moves to what is woven now.
   me.show = ({ shown, cut, again }) => {
@@ -107,7 +111,7 @@ export function stageOf({ state, machine, act }) {
     look = { at: now.at - first, shown: shown - first, layer: now.layer, cut, old, puts: me.puts() };
     from = last?.plan.ribbons ?? null;
     const moves = again && last && last.plan.width === width;
-    last = { plan, seen };
+    last = { plan, seen, shown: look.shown ?? Infinity };
     Object.assign(me, { plan, parts: partsOf(plan, now.layer) });
     moves ? weave.start() : weave.stop();
     paint();
@@ -119,9 +123,8 @@ export function stageOf({ state, machine, act }) {
   // ── pointer ──
 
   const partAt = (event) => {
-    const hit = event.target.closest?.("[data-part]");
-    if (!hit) return null;
-    const { part, t, s } = hit.dataset;
+    const { part, t, s } = beneath(event) ?? {};
+    if (!part) return null;
     const row = part === "reads" && s !== undefined ? { cell: [Number(s), 0] } : {};
     const at = t === undefined ? null : Number(t) + last.seen.first;
     return { id: part, t: at, row: at === null ? row : { at } };

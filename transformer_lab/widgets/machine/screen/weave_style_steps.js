@@ -1,7 +1,7 @@
 // The look of a part that is seen near: its sentence, its picture, scores, weights, and the sum behind a number.
 
 export const STEPS = `
-.tl-machine .tl-near :is(.tl-tokens, .tl-stack, .tl-modes) { display: none; }
+.tl-machine .tl-near .tl-stack { display: none; }
 .tl-machine .tl-steps { display: grid; gap: 12px 40px; color: var(--tl-ink); margin-bottom: 8px; font-size: 13px; }
 .tl-machine .tl-steps > * { min-width: 0; }
 .tl-machine .tl-scores {
@@ -51,8 +51,7 @@ export const STEPS = `
 }
 .tl-machine .tl-term .tl-track i.tl-below { background: var(--tl-thread); }
 .tl-machine .tl-total { border-top: 2px solid var(--tl-ink); }
-.tl-machine .tl-near .tl-mini svg { width: 100%; margin: 0; display: block; }
-.tl-machine .tl-near .tl-both { display: grid; grid-template-columns: 216px minmax(0, 1fr); gap: 8px 28px; }
+.tl-machine .tl-near .tl-both { display: grid; grid-template-columns: 320px minmax(0, 1fr); gap: 8px 28px; }
 .tl-machine .tl-near .tl-right:not([hidden]) { display: contents; }
 .tl-machine .tl-near .tl-right > :not(.tl-lead) { grid-column: 1 / -1; min-width: 0; }
 .tl-machine .tl-lead { display: grid; align-content: center; gap: 6px; color: var(--tl-ink); min-width: 0; }
@@ -111,10 +110,9 @@ export const STEPS = `
 .tl-machine .w-through { stroke: var(--tl-ink); stroke-dasharray: 2 3; }
 .tl-machine .w-halo { paint-order: stroke; stroke: var(--tl-paper); stroke-width: 5px; stroke-linejoin: round; }
 .tl-machine .w-out-of-use { opacity: .5; text-decoration: line-through; }
-.tl-machine .tl-mini .w-dot { display: none; }
-.tl-machine .tl-near .tl-crumbs { border: 0; padding: 0; margin: 0; flex: 1; min-width: 0; color: var(--tl-ink); }
-.tl-machine .tl-near .tl-crumbs span { flex: 1; min-width: 0; }
-.tl-machine .tl-near .tl-crumbs button:first-child {
+.tl-machine .tl-back .tl-crumbs { margin: 0; flex: 1; min-width: 0; color: var(--tl-ink); }
+.tl-machine .tl-crumbs span { flex: 1; min-width: 0; }
+.tl-machine .tl-back .tl-crumbs button:first-child {
   border: 0; padding: 0 2px; background: none; text-decoration: underline 1px; text-underline-offset: 3px;
 }
 .tl-machine .tl-zoom .tl-tabs { gap: 4px 0; padding: 3px 0; }
@@ -125,7 +123,7 @@ export const STEPS = `
   .tl-machine .tl-near .tl-back { flex-wrap: wrap; gap: 4px 12px; }
   .tl-machine .tl-near .tl-back { position: relative; }
   .tl-machine .tl-near .tl-crumbs { flex-basis: 100%; flex-wrap: nowrap; }
-  .tl-machine .tl-near .tl-crumbs button:nth-of-type(2) { position: absolute; top: 0; right: 0; }
+  .tl-machine .tl-near .tl-crumbs button:nth-of-type(4) { position: absolute; top: 0; right: 0; }
   .tl-machine .tl-scores { grid-template-columns: minmax(0, 1fr); grid-auto-flow: row; }
   .tl-machine .tl-legend { display: flex; flex-wrap: wrap; gap: 0 6px; padding: 0 0 6px; }
   .tl-machine .tl-legend b:nth-of-type(2) { margin: 0 0 0 14px; }
@@ -141,15 +139,14 @@ export const STEPS = `
   .tl-machine .tl-updown i { height: 14px; width: max(1px, 100% * var(--tl-v)); }
 }
 @container (max-width: 619px) {
-  .tl-machine .tl-near .tl-both { grid-template-columns: 92px minmax(0, 1fr); gap: 6px 12px; }
-  .tl-machine .tl-mini svg { padding: 3px; }
+  .tl-machine .tl-near .tl-both { grid-template-columns: minmax(0, 1fr); gap: 6px; }
   .tl-machine .tl-near .tl-crumbs { gap: 6px; font-size: 13px; line-height: 1.3; }
   .tl-machine .tl-lead { gap: 4px; }
   .tl-machine .tl-lead .tl-title { font-size: 20px; }
   .tl-machine .tl-lead .tl-quiet, .tl-machine .tl-rows { grid-column: 1 / -1; font-size: 13px; }
   .tl-machine .tl-near .tl-lead { display: contents; }
   .tl-machine .tl-near .tl-title { align-self: center; }
-  .tl-machine .tl-near :is(.tl-rows, .tl-quiet) { order: 1; }
+  .tl-machine .tl-near :is(.tl-rows, .tl-quiet, .tl-say) { order: 1; }
   .tl-machine .tl-rows { flex-wrap: nowrap; overflow-x: auto; margin: 0 -6px; padding: 3px; gap: 0; }
   .tl-machine .tl-rows span { display: none; }
   .tl-machine .tl-zoom .tl-rows button { font-size: 15px; padding: 2px 6px; flex: none; }

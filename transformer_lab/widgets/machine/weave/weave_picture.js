@@ -55,7 +55,7 @@ function cutOn(side, cut) {
 }
 
 // Faded ribbons first, those of the followed token over them, and dashed what these were before a cut.
-function ribbonsIn({ ribbons, columns, narrow, height }, { at, shown, old, cut }) {
+function ribbonsIn({ ribbons, columns, height }, { at, shown, old, cut }) {
   const drawn = ribbons.filter(({ t, weight }) => t < shown && weight >= FAINT);
   const path = (ribbon, kind) => {
     const pair = `data-part="cross" data-t="${ribbon.t}" data-s="${ribbon.s}"`;
@@ -67,7 +67,7 @@ function ribbonsIn({ ribbons, columns, narrow, height }, { at, shown, old, cut }
   const strong = drawn.filter(({ t }) => t === at).map((one) => path(one, "w-ribbon w-lit"));
   const before = (old ?? []).filter(({ weight }) => weight >= 0.05).map(outline);
   const place = `x="${r(columns.from)}" y="0" width="${r(columns.to - columns.from)}" height="${r(height)}"`;
-  const between = narrow ? `<rect class="w-hit" data-part="cross" ${place}/>` : ""; // a finger need not meet one
+  const between = `<rect class="w-hit" data-part="cross" ${place}/>`; // a press beside a ribbon finds the nearest
   return between + (cut.has("cross") ? before.join("") : [...faded, ...strong, ...before].join(""));
 }
 

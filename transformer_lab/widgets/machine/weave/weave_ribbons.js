@@ -47,6 +47,16 @@ export function pathOf({ from, to, wide }, x0, x1) {
   return `M${r(x0)} ${a}C${middle} ${a} ${middle} ${b} ${r(x1)} ${b}V${c}C${middle} ${c} ${middle} ${d} ${r(x0)} ${d}Z`;
 }
 
+// The ribbon at a point of the columns between which they run, or the nearest within `reach`; null if none is so near.
+export function ribbonNear(ribbons, { from: x0, to: x1 }, x, y, reach = 40) {
+  const share = (x - x0) / (x1 - x0);
+  const bend = share * share * (3 - 2 * share);
+  const far = ({ from, to, wide }) => Math.abs(from + bend * (to - from) + wide / 2 - y) - wide / 2;
+  const seen = ribbons.filter(({ weight }) => weight >= FAINT);
+  const best = seen.reduce((least, one) => (!least || far(one) < far(least) ? one : least), null);
+  return best && share >= 0 && share <= 1 && far(best) <= reach ? best : null;
+}
+
 // A line between two rows of a slab, as an SVG path.
 export function curveOf(x0, y0, x1, y1) {
   const middle = r((x0 + x1) / 2);

@@ -25,7 +25,7 @@ def screen(views):
 
 @pytest.fixture
 def view(screen):
-    """The machine with the map of all its matrices, wide enough to be seen beside what is inside."""
+    """The machine with the map of all its matrices."""
     return opened(screen)
 
 
@@ -138,7 +138,8 @@ def test_a_box_opens_and_a_number_leads_to_where_it_comes_from(view):
     part = "decoder.layers.0.feed_forward"
     press(view, part)
     near(view.values(), shown(matrix=part))
-    view.root.locator("canvas").nth(1).focus()
+    view.root.locator(".tl-fold summary").click()
+    view.root.locator(".tl-detail canvas").focus()
     view.press("ArrowRight", "ArrowDown", "Enter")
     value = shown(matrix=part)["map"][1][1]
     assert view.root.locator(".tl-sum b").first.text_content().strip() == f"{value:.4f}"
@@ -152,12 +153,14 @@ def test_a_box_opens_and_a_number_leads_to_where_it_comes_from(view):
 def test_the_row_that_wrote_the_chosen_token_is_marked(view):
     tokens = shown()["tokens"]
     press(view, f"{CROSS}.head.0")
-    before = view.picture()[1]
-    view.root.locator(".tl-tokens button").nth(1).click()
+    view.root.locator(".tl-fold summary").click()
+    before = view.picture()[-1]
+    view.root.locator(".tl-rows button").nth(1).click()
     note = view.root.locator(".tl-detail .tl-note").first
     view.page.evaluate(FRAMES)
     assert f"“{tokens[0]}”, writes “{tokens[1]}”" in note.text_content()
-    assert view.picture()[1] != before
+    assert view.picture()[-1] != before
+    view.press("Escape")
     press(view, "encoder.layers.0.self_attention.head.0")
     view.page.evaluate(FRAMES)
     assert note.text_content() == ""
@@ -171,6 +174,7 @@ def test_the_sum_of_a_number_comes_into_sight_and_the_number_keeps_its_mark(blan
     with in_a_page(blank, html("machine")) as (page, view):
         opened(view)
         press(view, "src_embedding.tokens")
+        view.root.locator(".tl-fold summary").click()
         map_, sum_ = view.root.locator(".tl-detail canvas").first, view.root.locator(".tl-sum")
         page.evaluate("scrollTo(0, 0)")
         assert not sum_.evaluate(IN_SIGHT)
@@ -178,10 +182,10 @@ def test_the_sum_of_a_number_comes_into_sight_and_the_number_keeps_its_mark(blan
         page.mouse.move(1, 1)
         view.page.evaluate(FRAMES)
         assert sum_.evaluate(IN_SIGHT)
-        first = view.picture()[1]
+        first = view.picture()[-1]
         map_.click(position={"x": 240, "y": 60})
         page.mouse.move(1, 1)
-        assert view.picture()[1] != first
+        assert view.picture()[-1] != first
     blank.set_viewport_size({"width": 1000, "height": 900})
 
 
@@ -191,7 +195,6 @@ def test_a_part_that_is_opened_from_below_comes_into_sight(blank):
         opened(view)
         crumbs = view.root.locator(".tl-crumbs")
         page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-        assert not crumbs.evaluate(IN_SIGHT)
         press(view, "src_embedding.tokens")
         page.evaluate(FRAMES)
         assert crumbs.evaluate(IN_SIGHT)
@@ -209,13 +212,13 @@ def test_a_box_opens_wherever_it_is_pressed_and_a_word_that_is_pressed_is_follow
         assert view.values()["open"] == part
         view.button("next part").click()
         assert view.values()["open"] == then
+        assert view.root.locator(".tl-crumbs span").text_content() == "encoder › layer 0 › feed-forward" or place == 8
+        assert ("ReLU(x W₁ + b₁) W₂ + b₂" in view.root.locator(".tl-say").text_content()) == (place != 8)
+        view.press("Escape")
     last = view.root.locator(".tl-words span").last
     last.click()
     assert view.values()["at"] == len(shown()["tokens"]) - 1
     assert "tl-lit" in last.get_attribute("class")
-    said = view.root.locator(".tl-say p")
-    assert said.text_content().startswith("encoder › layer 0 › feed-forward.")
-    assert "ReLU(x W₁ + b₁) W₂ + b₂" in said.text_content()
 
 
 def test_keys_go_from_part_to_part(view):
@@ -234,7 +237,7 @@ def test_the_part_under_the_cursor_is_in_sight_and_escape_leads_back(blank):
         opened(view)
         page.evaluate("window.reached = []; document.addEventListener('keydown', ({key}) => reached.push(key))")
         spot = view.root.locator(".tl-spot")
-        view.button("next part").focus()
+        view.root.locator(".tl-writes button").last.focus()
         view.press("Tab")
         page.evaluate(FRAMES)
         assert view.says() == "decoder, layer 1, cross-attention, head 0."
@@ -254,6 +257,7 @@ def test_the_part_under_the_cursor_is_in_sight_and_escape_leads_back(blank):
 def test_escape_goes_back_to_the_number_that_was_followed(view):
     part = "decoder.layers.0.feed_forward"
     press(view, part)
+    view.root.locator(".tl-fold summary").click()
     view.root.locator(".tl-sum .tl-go").first.click()
     assert view.values()["open"] == f"{part}.active"
     view.press("Escape")
@@ -281,18 +285,25 @@ def test_what_the_tokenizer_does_not_know_is_said(screen):
     assert screen.values()["text"] == ""
 
 
-@pytest.mark.parametrize("width", [360, 900])
-def test_in_a_narrow_page_a_part_takes_the_place_of_the_whole(blank, width):
+@pytest.mark.parametrize("width", [360, 900, 1400])
+def test_a_part_takes_the_place_of_the_whole_in_sight_and_escape_gives_it_back(blank, width):
     blank.set_viewport_size({"width": width, "height": 900})
     with in_a_page(blank, html("machine")) as (page, view):
         opened(view)
         press(view, f"{CROSS}.head.1")
         near(view.values(), shown(matrix=f"{CROSS}.weights.1"))
         assert not view.canvas.is_visible()
+        assert page.evaluate(FOCUS) == "every matrix", "what was pressed is gone"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        view.button("machine").click()
+        box = view.root.locator(".tl-wall svg, .tl-heads svg").first.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 900
+        view.button("every matrix").click()
         near(view.values(), shown(matrix=f"{CROSS}.weights.1"))
         assert view.canvas.is_visible()
+        press(view, f"{CROSS}.head.0")
+        view.press("Escape")
+        assert view.canvas.evaluate("canvas => canvas === document.activeElement")
     blank.set_viewport_size({"width": 1000, "height": 900})
 
 

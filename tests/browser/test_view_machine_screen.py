@@ -206,12 +206,13 @@ def test_who_follows_a_link_to_a_part_sees_where_it_stands_and_what_was_cut_sinc
     desk.keyboard.press("ArrowRight")
     desk.keyboard.press("Enter")
     desk.reload()
-    mini = desk.locator(".tl-mini svg")
-    expect(mini.locator(".w-cursor")).to_have_count(1)
-    whole = mini.inner_html()
+    strip = desk.locator(".tl-strip canvas")
+    whole = strip.evaluate("one => one.toDataURL()")
     desk.get_by_role("button", name="switch this part off").click()
     expect(desk.get_by_role("button", name="switch this part off")).to_have_count(0)
-    desk.wait_for_function("whole => document.querySelector('.tl-mini svg').innerHTML !== whole", arg=whole)
+    desk.wait_for_function("whole => document.querySelector('.tl-strip canvas').toDataURL() !== whole", arg=whole)
+    strip.click(position={"x": 12, "y": 12})
+    expect(desk.locator(".tl-crumbs span")).to_have_text("encoder › input embedding")
 
 
 # What the player would do a token later waits here, until it is called: so nothing depends on how fast a machine is.
@@ -443,7 +444,9 @@ def test_a_part_shows_its_scores_weights_and_a_sum_in_one_screen(desk):
     desk.keyboard.press("Enter")
     expect(desk.locator(".tl-lead .tl-title")).to_have_text("To write “ein” it looks most at “one”: 0.65")
     expect(desk.locator(".tl-score[aria-pressed=true]")).to_contain_text("one")
-    assert out_of_sight(desk, ".tl-mini svg", ".tl-wall button:last-child", ".tl-pour", ".tl-mixed", ".tl-total") == []
+    assert (
+        out_of_sight(desk, ".tl-strip canvas", ".tl-wall button:last-child", ".tl-pour", ".tl-mixed", ".tl-total") == []
+    )
     desk.locator(".tl-score").first.click()
     expect(desk.locator(".tl-score").first).to_be_focused()
     expect(desk.locator(".tl-score[aria-pressed=true]")).to_contain_text("th")
@@ -689,13 +692,27 @@ def test_the_picture_of_all_matrices_comes_first(browser, address, size):
     page.get_by_role("button", name="every matrix").click()
     pan = page.locator(".tl-pan")
     expect(pan).to_be_visible()
-    assert page.evaluate(PICTURE_TOP) <= (110 if size == "desk" else 60)
+    assert page.evaluate(PICTURE_TOP) <= (110 if size == "desk" else 220)
+    expect(page.locator(".tl-strip")).to_be_visible(visible=size == "phone")
     box = pan.bounding_box()
     assert box["y"] + box["height"] <= SIZES[size][1]
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
-    expect(page.locator(".tl-words .tl-lit")).to_have_text(["one", "tausend", "tausend"])
+    expect(page.locator(".tl-words .tl-lit")).to_have_text(
+        ["onelooked at 0.65", "einreads tausend", "einreads tausend"]
+    )
     pulled = pan.evaluate("one => { one.scrollLeft = 200; return one.scrollLeft; }")
     assert pulled == (0 if size == "desk" else 200)
+    if size == "phone":
+        ends = page.locator(".tl-ends b").bounding_box()
+        assert box["x"] < ends["x"]
+        assert ends["x"] + ends["width"] <= box["x"] + box["width"] + 1
+        expect(page.locator(".tl-ends b")).to_have_text("ein0.99 sure")
+        port = page.locator(".tl-strip i").bounding_box()
+        assert port["x"] > box["x"] + 40, "it shows how far the map was pulled"
+    outside = """() => [...document.querySelectorAll('.tl-back > :not(.tl-writes) button, .tl-stack p')]
+        .filter(one => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth)
+        .map(one => one.textContent)"""
+    assert page.evaluate(outside) == []
     words = page.locator(".tl-words").bounding_box()
     assert words["x"] == pytest.approx(box["x"], abs=1), "the words stay in sight"
     page.close()
@@ -910,6 +927,30 @@ def test_a_ribbon_says_what_it_joins_and_opens_at_once_for_its_token(desk):
     desk.mouse.up()
     desk.wait_for_function("document.querySelector('.tl-view').values.at === 1")
     assert "at=decoder.layers.1.cross_attention.head.0" in desk.url
+
+
+def test_between_ribbons_the_nearest_answers_the_pointer_and_a_press(desk):
+    free = """() => { const {left, right, top, bottom} = document.querySelector('.w-hit[data-part=cross]')
+        .getBoundingClientRect();
+        for (let y = top + 30; y < bottom - 30; y += 6) for (let x = left + 40; x < right - 40; x += 20)
+            if (document.elementFromPoint(x, y)?.matches('.w-hit[data-part=cross]')) return [x, y];
+    }"""
+    x, y = desk.evaluate(free)
+    desk.mouse.move(x, y)
+    expect(desk.locator(".w-says text")).to_contain_text("look inside")
+    desk.mouse.down()
+    desk.mouse.up()
+    desk.wait_for_function("document.querySelector('.tl-view').values.open.includes('cross_attention')")
+
+
+def test_the_map_and_a_part_in_it_are_two_steps_of_the_history(desk):
+    desk.get_by_role("button", name="every matrix").click()
+    desk.locator(".tl-pan canvas").press("Enter")
+    expect(desk.locator(".tl-crumbs")).to_be_visible()
+    desk.go_back()
+    expect(desk.locator(".tl-pan canvas")).to_be_focused()
+    desk.go_back()
+    expect(desk.locator(".tl-weave")).to_be_focused()
 
 
 def test_the_wrong_answers_stay_while_a_cut_is_open(sized):

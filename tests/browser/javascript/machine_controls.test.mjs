@@ -7,7 +7,7 @@ import { fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
 const [
-  { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows },
+  { changeChips, crumbsOf, exampleSearch, field, tokenRows },
   { stateOf },
   { tokenizerOf },
   { weightsOf },
@@ -28,14 +28,13 @@ function controls() {
   const rows = tokenRows({ state, nameOf: tokenizer.name, change });
   const chips = changeChips({ state, change, home: () => home });
   const crumbs = crumbsOf({ state, change, steppers: [], toMachine: () => change({ zoomed: false }) });
-  const first = firstSwitches({ state, change });
   const show = () => {
-    for (const one of [rows, first]) one.show({ source: state.names().source });
+    rows.show({ source: state.names().source });
     chips.show();
     crumbs.show(state.partOf(state.now.open));
   };
   show();
-  return { state, home, change, rows, first, chips, crumbs };
+  return { state, home, change, rows, chips, crumbs };
 }
 const texts = (node, name) => node.querySelectorAll(name).map((one) => one.textContent);
 
@@ -78,28 +77,6 @@ test("a number is looked for where a change shows in no token", () => {
   state.example = () => "ten";
   seek.onclick();
   assert.deepEqual(found, ["ten"]);
-});
-
-test("the first switches act on all of their parts, and show whether they are off", () => {
-  const { state, change, first } = controls();
-  assert.ok(first.node.hidden);
-  change({ mode: 1 });
-  assert.ok(!first.node.hidden);
-  const [encoding, masks, cross] = first.node.querySelectorAll("button");
-  masks.onclick();
-  encoding.onclick();
-  const layers = [0, 1].map((layer) => `decoder.layers.${layer}.self_attention.mask`);
-  assert.deepEqual([...state.now.off].sort(), [...layers, "src_embedding.positions"].sort());
-  change(state.flipped(layers[0])); // one of them is on
-  assert.deepEqual(
-    [encoding, masks, cross].map((one) => one.attributes["aria-pressed"]),
-    ["true", "false", "false"],
-  );
-  masks.onclick();
-  masks.onclick();
-  encoding.onclick();
-  cross.onclick();
-  assert.deepEqual([...state.now.off].sort(), [`${CROSS}.head.0`, `${CROSS}.head.1`]);
 });
 
 test("what is changed has a button that takes it back, and hands the focus on", () => {

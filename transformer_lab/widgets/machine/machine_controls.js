@@ -77,26 +77,6 @@ export function exampleSearch({ state, onfound }) {
   return { node, show };
 }
 
-// Parts that a reader may want to switch off first, by names that need no search in the drawing.
-export function firstSwitches({ state, change }) {
-  const node = element("div", { class: "tl-bar" }, element("span", {}, "Or try without"));
-  const groups = state.groups.map(({ name, ids }) => {
-    const one = button(name, () => change(state.flipped(...ids)));
-    node.append(one);
-    return { one, ids };
-  });
-  const show = () => {
-    node.hidden = state.now.mode !== 1;
-    groups.forEach(({ one, ids }) =>
-      one.setAttribute(
-        "aria-pressed",
-        ids.every((id) => state.now.off.has(id)),
-      ),
-    );
-  };
-  return { node, show };
-}
-
 // What is switched off and swapped, each with a button that takes it back; what is pressed is gone, so `home` gets the
 // focus.
 export function changeChips({ state, change, home }) {

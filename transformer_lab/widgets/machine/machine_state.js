@@ -33,13 +33,7 @@ export function stateOf({ machine, tokenizer, text }) {
   const me = { boxes, now: fresh(), run: null, intact: null, unknown: "", reads: "", kept: text, refused: null };
   const numbers = learnedNumbers(tokenizer);
   const inWords = (written) => (numbers ? spelledOut(written) : written);
-  const idsThat = (belong) => parts.map(({ part }) => part.off).filter((id) => id && belong(id));
-  me.groups = [
-    { name: "the input's positional encoding", ids: ["src_embedding.positions"] },
-    { name: "the causal masks", ids: idsThat((id) => id.endsWith(".mask")) },
-    { name: "the last layer's cross-attention", ids: idsThat((id) => id.startsWith(`${last}.head.`)) },
-  ];
-  me.ids = idsThat(() => true);
+  me.ids = parts.map(({ part }) => part.off).filter(Boolean);
   let [other, changes, mistake] = [null, new Map(), null];
   let wanted = null; // the position that was asked for last: a cut may end the output before it, until it is mended
 

@@ -8,7 +8,7 @@ export const STYLE = `
 }
 .tl-machine .tl-tokens { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0;
   font-size: 15px; }
-.tl-machine .tl-tokens i { min-width: 3.4em; opacity: .75; font-size: 13px; }
+.tl-machine .tl-tokens i { min-width: 4.2em; white-space: nowrap; opacity: .75; font-size: 13px; }
 .tl-machine .tl-tokens :is(span, button) {
   font: inherit; color: inherit; background: transparent; border: 1px solid var(--tl-line); border-radius: 4px;
   padding: 1px 6px; min-height: 26px; box-sizing: border-box;
@@ -34,9 +34,10 @@ export const STYLE = `
 .tl-machine .tl-keys .tl-k-mask { background: repeating-linear-gradient(135deg, var(--tl-edge) 0 1px, #0000 1px 4px); }
 .tl-machine .tl-keys .tl-k-loop { height: 7px; background: none; border: 2px solid var(--tl-thread); border-top: 0; box-sizing: border-box; }
 .tl-machine .tl-keys .tl-k-change { width: 4px; background: var(--tl-change); }
-.tl-machine .tl-keys .tl-k-bars { background: linear-gradient(90deg, var(--tl-ink) 60%, #0000 0) 0 / 5px; clip-path: polygon(
-  0 50%, 0 0, 20% 0, 20% 30%, 42% 30%, 42% 50%, 60% 50%, 60% 10%, 80% 10%, 80% 50%, 80% 90%, 40% 90%, 40% 50%); }
-.tl-machine .tl-strip { position: relative; border: 1px solid var(--tl-line); border-radius: 8px; cursor: pointer; padding: 3px; touch-action: none; }
+.tl-machine .tl-keys .tl-k-bars { background: conic-gradient(from 180deg at 50% 50%, #0000 50%, var(--tl-ink) 0 75%, #0000 0) 0 0 / 8px 100%,
+  linear-gradient(var(--tl-ink), var(--tl-ink)) 0 50% / 100% 1px no-repeat; }
+.tl-machine .tl-strip { order: -1; position: relative; border: 1px solid var(--tl-line); border-radius: 8px; cursor: pointer; padding: 3px; touch-action: none; }
+.tl-machine .tl-leftside { display: flex; flex-direction: column; min-width: 0; }
 .tl-machine .tl-strip canvas { display: block; }
 .tl-machine .tl-strip i { position: absolute; inset: -1px auto -1px 0; border: 2px solid var(--tl-ink); border-radius: 8px;
   box-sizing: border-box; pointer-events: none; }
@@ -87,9 +88,7 @@ export const STYLE = `
   .tl-machine .tl-back .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { flex-basis: 100%; gap: 0; }
   .tl-machine .tl-stack { min-height: 0; }
-  .tl-machine .tl-stack .tl-bar { flex-wrap: nowrap; overflow-x: auto; margin: 2px 0; }
-  .tl-machine .tl-stack :is(button, label) { flex: none; min-width: 100%; }
-  .tl-machine .tl-stack button { min-width: 0; }
+  .tl-machine .tl-stack .tl-bar { margin: 2px 0; }
   .tl-machine .tl-tip { display: none; }
 }
 .tl-machine .tl-spot { position: absolute; pointer-events: none; scroll-margin: 44px 8px 8px; }
@@ -116,7 +115,6 @@ export const STYLE = `
   min-height: 24px; cursor: pointer;
 }
 @media (pointer: coarse) {
-  .tl-machine .tl-back > .tl-note { display: none; }
-  .tl-machine :is(.tl-tokens, .tl-bar) button { min-height: 44px; min-width: 44px; }
+    .tl-machine :is(.tl-tokens, .tl-bar) button { min-height: 44px; min-width: 44px; }
 }
 `;

@@ -1,7 +1,7 @@
 // A part of the machine seen near, and the map of all its matrices: what one opens from the weave. Parts can be looked
 // into, switched off one by one, and swapped with those of another sentence.
 
-import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows } from "./machine_controls.js";
+import { changeChips, crumbsOf, exampleSearch, field, tokenRows } from "./machine_controls.js";
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { legendOf } from "./drawing/machine_legend.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
@@ -18,18 +18,15 @@ import { button, element } from "../shared/ui.js";
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
   "",
-  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing to" +
-    " switch it off. Press it again to switch it on.",
-  "Press a head, a norm, a feed-forward network or an encoding in the drawing. Its numbers at one token are" +
-    " replaced by those computed for the other sentence. In the encoder this is the input token, in the decoder the" +
-    " output token.",
+  "Press a part to switch it off, and once more to switch it on.",
+  "Press a head, a norm, a feed-forward network or an encoding. At one token its numbers become those of the other" +
+    " sentence: in the encoder at the input token, in the decoder at the output token.",
 ];
 
 export function workshopOf({ el, state, machine, tokenizer, change, draw, away }) {
   const nameOf = tokenizer.name;
   const from = field("the other sentence", () => change({ other: from.value }));
   const tokens = tokenRows({ state, nameOf, change });
-  const first = firstSwitches({ state, change });
   const example = exampleSearch({ state, onfound: (text) => (change({ text }, true), out.focus()) }); // it is gone
   const enter = (i) => {
     if (i === 2 && !state.hasOther()) propose();
@@ -115,14 +112,14 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   };
   const modeBar = element("div", { class: "tl-segments tl-modes" }, ...modes);
   const under = element("div", { class: "tl-changes" }, tokens.before, chips.node, example.node);
-  const left = element("div", { class: "tl-leftside" }, sketch.strip.room, sketch.room, legend.keys, under);
+  const left = element("div", { class: "tl-leftside" }, sketch.room, sketch.strip.room, legend.keys, under);
   const share = element("div", { class: "tl-share" });
   const head = element("div", { class: "tl-back" }, out, modeBar, tokens.writes, crumbs.node);
   const me = { out, sketch, right, propose, share, toMachine, pictured: null };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head],
     ...[
-      element("div", { class: "tl-stack" }, legend.sentence, first.node, swapBar),
+      element("div", { class: "tl-stack" }, legend.sentence, swapBar),
       element("div", { class: "tl-both" }, left, right),
     ],
     share,
@@ -153,10 +150,10 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     const { now, run } = state;
     const at = state.partOf(now.open);
     const looks = { source: look.names.source, shares: look.shares };
-    [tokens, example, first].forEach((one) => one.show(looks));
+    [tokens, example].forEach((one) => one.show(looks));
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
     swapBar.hidden = now.mode !== 2;
-    legend.sentence.hidden = now.mode !== 0;
+    legend.sentence.hidden = now.mode === 2;
     const does = roleOf(at, machine, run);
     [role.textContent, equation.textContent, shapes.textContent] = [does.says, does.equation, does.shapes];
     if (document.activeElement !== from) from.value = now.other;

@@ -146,7 +146,8 @@ export const STEPS = `
   .tl-machine .tl-lead .tl-quiet, .tl-machine .tl-rows { grid-column: 1 / -1; font-size: 13px; }
   .tl-machine .tl-near .tl-lead { display: contents; }
   .tl-machine .tl-near .tl-title { align-self: center; }
-  .tl-machine .tl-near :is(.tl-rows, .tl-quiet, .tl-say) { order: 1; }
+  .tl-machine .tl-near :is(.tl-rows, .tl-quiet) { order: 1; }
+  .tl-machine .tl-near .tl-say { order: 3; }
   .tl-machine .tl-rows { flex-wrap: nowrap; overflow-x: auto; margin: 0 -6px; padding: 3px; gap: 0; }
   .tl-machine .tl-rows span { display: none; }
   .tl-machine .tl-zoom .tl-rows button { font-size: 15px; padding: 2px 6px; flex: none; }

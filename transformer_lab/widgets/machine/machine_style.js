@@ -16,7 +16,7 @@ export const STYLE = `
 .tl-machine .tl-tokens button { cursor: pointer; min-width: 26px; }
 .tl-machine .tl-zoom .tl-back .tl-writes { flex: 1; min-width: 0; overflow-x: auto; padding-right: 20px;
   mask: linear-gradient(90deg, #000 calc(100% - 20px), #0000); }
-.tl-machine .tl-zoom .tl-writes button { font: 16px var(--tl-serif); padding: 1px 6px; border-color: #0000; min-width: 0; }
+.tl-machine .tl-zoom .tl-writes button { flex: none; font: 16px var(--tl-serif); padding: 1px 6px; border-color: #0000; min-width: 0; }
 .tl-machine .tl-zoom .tl-tokens button[aria-pressed=true] { border-color: var(--tl-ink); font-weight: 700; }
 .tl-machine .tl-tokens button.tl-changed {
   color: var(--tl-change); border: 1px dashed var(--tl-change);

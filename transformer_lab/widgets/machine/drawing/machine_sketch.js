@@ -74,7 +74,10 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
         word.append(element("em", {}, reads ? `looked at ${shares[t].toFixed(2)}` : `reads ${bare(names.fed[t])}`));
       }
       const share = reads ? Math.round(10 + 40 * shares[t]) : 0;
-      const [size, tall] = [`${Math.min(16, Math.max(12, high - 2))}px`, `${t === lit[side] ? high / 2 : high}px`];
+      const [size, tall] = [
+        `${Math.min(plan.labels < 100 ? 14 : 16, Math.max(12, high - 2))}px`,
+        `${t === lit[side] ? high / 2 : high}px`,
+      ];
       Object.assign(word.style, { top: `${y}px`, height: `${high}px`, lineHeight: tall, fontSize: size });
       if (share > 12) word.style.background = `color-mix(in srgb, var(--tl-amber) ${share}%, var(--tl-paper))`;
       return word;

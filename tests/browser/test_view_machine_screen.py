@@ -962,6 +962,19 @@ def test_the_wrong_answers_stay_while_a_cut_is_open(sized):
     expect(sized.locator(".tl-riddle")).to_be_visible()
 
 
+def test_the_wrong_answers_stand_in_two_rows_of_three_that_a_found_one_does_not_move(sized):
+    chips = sized.locator(".tl-riddle .tl-chip")
+    expect(chips).to_have_count(6)
+    before = [chip.bounding_box() for chip in chips.all()]
+    assert len({box["y"] for box in before}) == 2
+    assert len({box["x"] for box in before}) == 3
+    for _ in "on", "off":
+        breaker(sized, "cross-attention").click()
+    expect(sized.locator(".tl-found")).to_have_text("no number · cross-attention")
+    assert [chip.bounding_box() for chip in chips.all()] == before
+    assert chips.evaluate_all("all => all.every(chip => chip.scrollWidth <= chip.clientWidth)")
+
+
 def test_on_a_phone_no_number_lies_over_a_word_and_one_row_holds_what_can_be_done(touched):
     over = """() => {
         const boxes = name => [...document.querySelectorAll(name)].map(one => one.getBoundingClientRect());

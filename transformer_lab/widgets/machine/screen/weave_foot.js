@@ -122,10 +122,12 @@ function blank() {
 }
 
 function chip({ key, label, times }, known, wanted, cuts, pick) {
-  const open = times > 1 ? `${label} · ${times} cuts` : label;
-  const name = known.has(key) ? `${label} · ${cuts.find((cut) => cut.key === key).name}` : open;
-  const kind = known.has(key) ? "tl-chip tl-found" : "tl-chip";
-  return button(name, () => pick(label), { class: kind, "aria-pressed": String(label === wanted) });
+  const found = known.has(key);
+  const more = found ? cuts.find((cut) => cut.key === key).name : times > 1 ? `${times} cuts` : "";
+  const kind = found ? "tl-chip tl-found" : "tl-chip";
+  const node = button(label, () => pick(label), { class: kind, "aria-pressed": String(label === wanted) });
+  if (more) node.append(" · ", element("span", {}, more));
+  return node;
 }
 
 // What is cut, each with a button that mends it, and the sentence before and after, side by side.

@@ -81,12 +81,15 @@ export const FOOT = `
 .tl-machine .tl-how { margin: 4px 0 8px; color: var(--tl-soft); }
 .tl-machine .tl-how b { color: var(--tl-ink); }
 .tl-machine .tl-answers { display: flex; flex-wrap: wrap; gap: 6px 8px; margin: 4px 0 8px; }
+.tl-machine .tl-riddle .tl-answers { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); }
+.tl-machine .tl-stage .tl-riddle .tl-chip { line-height: 1.15; padding: 0 4px; white-space: normal; }
+.tl-machine .tl-found span { display: inline-block; font-size: 12px; }
 .tl-machine .tl-stage .tl-chip {
   border-radius: 18px; border-style: dashed; font-size: 14px; min-height: max(32px, var(--tl-target));
   padding: 2px 13px;
 }
 .tl-machine .tl-blank {
-  border: 1px dashed var(--tl-edge); border-radius: 18px; min-height: max(32px, var(--tl-target)); width: 74px;
+  border: 1px dashed var(--tl-edge); border-radius: 18px; min-height: max(32px, var(--tl-target));
   box-sizing: border-box; display: grid; place-items: center; color: var(--tl-soft); font-size: 14px;
 }
 .tl-machine .tl-stage .tl-chip[aria-pressed=true] { border: 2px solid var(--tl-ink); font-weight: 650; }
@@ -115,7 +118,7 @@ export const FOOT = `
 .tl-machine .tl-stage .tl-tour .tl-primary { min-width: 72px; }
 .tl-machine .tl-stage button:disabled { opacity: .5; cursor: default; }
 .tl-machine .tl-calls .tl-breaker { outline: 2px solid var(--tl-amber-edge); outline-offset: 2px; }
-.tl-machine .tl-purposes { display: grid; gap: 0; margin: 2px 0; line-height: 1.45; }
+.tl-machine .tl-riddle .tl-purposes { grid-template-columns: 1fr; gap: 0; margin: 2px 0; line-height: 1.45; }
 .tl-machine .tl-foot[inert] > * { opacity: .35; }
 .tl-machine .tl-prize b { font: 600 22px/1.2 var(--tl-serif); flex: 1; min-width: min(15em, 100%); }
 .tl-machine .tl-prize svg { display: block; fill: var(--tl-amber); stroke: var(--tl-amber-edge); }
@@ -128,7 +131,7 @@ export const FOOT = `
 @container (min-width: 1000px) {
   .tl-machine .tl-won > :nth-child(2) { display: none; }
   .tl-machine .tl-won > :last-child { grid-column: 2 / -1; }
-  .tl-machine .tl-purposes { grid-template-columns: 1fr 1fr; column-gap: 24px; }
+  .tl-machine .tl-riddle .tl-purposes { grid-template-columns: 1fr 1fr; column-gap: 24px; }
 }
 @container (max-width: 1239px) { .tl-machine .tl-roomy { display: none; } }
 @container (max-width: 1149px) {

@@ -109,8 +109,8 @@ def pointing(exercise: Exercise, stub: str, where: list[list[int]]) -> str:
         f"<label>{choice.format(exercise.name, n)}<span>{line}</span></label>" if n in can else f"<span>{line}</span>"
         for n, line in enumerate(coloured(stub).split("\n"))
     ]
-    many = "" if len(where) == 1 else f" There are {len(where)} places: find one after the other."
-    legend = f"<legend>Where is the fault?{many}</legend>"
+    many = "" if len(where) == 1 else f" There are {len(where)} of them: find one after another."
+    legend = f"<legend>Where is the bug?{many}</legend>"
     return (
         f'<fieldset class="stub highlight lines" data-points="{exercise.name}">{legend}'
         f"<pre>{NEW_LINE.join(lines)}</pre>{copying(exercise, stub)}</fieldset>"
@@ -121,18 +121,18 @@ def pointing(exercise: Exercise, stub: str, where: list[list[int]]) -> str:
 def promise(exercise: Exercise, colab: str) -> str:
     """What the check in a notebook tells whoever has written an answer."""
     count, known = len(exercise.cases), len(exercise.mistakes)
-    other = f"the smallest of {count} cases that fails, yours beside the right one"
+    other = f"the smallest of {count} cases that fails, with your answer beside the right one"
     if exercise.kind == "write the test":
         other = f"how many of {count} functions your test judges right, and what it misses"
     tells = {
-        "solved": ("Right", "what you can say now, and the next step"),
-        "tried": (f"A slip it knows, one of {known}" if known > 1 else "The slip it knows", "its name, and why"),
+        "solved": ("Right", "what you have worked out, and the next step"),
+        "tried": (f"A mistake it knows, one of {known}" if known > 1 else "The mistake it knows", "its name, and why"),
         "": ("Anything else", other),
     }
     row = '<li><i class="dot {}"></i><span><b>{}:</b> {}</span></li>'
     rows = "".join(row.format(state, *told) for state, told in tells.items())
     where = f'<a href="../index.html#start">on your computer</a>{" or in Colab, with nothing to install" * bool(colab)}'
-    first = "Mend it" if exercise.kind == "find the bug" else "You write it"
+    first = "Mend it" if exercise.kind == "find the bug" else "Write it"
     lead = f"<p>{first} in a notebook, {where}. Its check says at once:</p>"
     return f'<div class="exercise-run">{lead}<ul>{rows}</ul></div>'
 

@@ -17,8 +17,8 @@ from transformer_lab.exercises import catalogue
 
 # The view that the front page opens with: the first of these kinds that a notebook shows, and what to try with it.
 OPENING = {
-    "machine": "Offline, too. This one runs in your page: the ribbons say where it looks. Cut a part.",
-    "heads": "Offline, too. Each row shows how much one token looks at the others, in each of its eight heads.",
+    "machine": "It works offline, too. This one runs in your browser: its ribbons show where it looks. Cut a part.",
+    "heads": "It works offline, too. Each row shows how much one token looks at every other, in each of eight heads.",
 }
 INSIDE = "#s=thirty-four+thousand+and+twenty-one&view=map"  # all matrices of the machine at once
 SLIP = catalogue["causal_mask"].mistakes["upper_triangle"].explanation
@@ -35,14 +35,14 @@ REASONS = {
         "view-masks",
         "lessons/05_masking.html#exercise-causal_mask",
         "Which mistake was it?",
-        f"Shut the wrong windows, and the exercise says: “{SLIP}”",
+        f"Paint the wrong triangle, and the exercise says: “{SLIP}”",
         "lesson 05",
     ),
     "training": (
         "view-own-sentence",
         "lessons/07_training.html",
         "Can a laptop learn it?",
-        "You write the training, and in a minute your own processor learns numbers that it was never shown.",
+        "You write the training, and in a minute your own laptop learns to translate numbers that it was never shown.",
         "lesson 07",
     ),
 }

@@ -478,8 +478,9 @@ for version, shares in found.items():
     assert version == "without scale" or shares.min() > 0.8
     assert version == "without scale" or (found["without scale"].amax(1) < shares.amin(1)).all()
 # %% [markdown]
-# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. (Its steep fall is mostly chance: 16 starts found 0.48, 0.49, 0.43 and 0.38 on average.) A smaller start does about as well as the scale, which suggests that the trouble begins with the *first scores*. (It is no proof, because a smaller start changes a second thing: Adam's steps stay as long as before, so they change a smaller matrix more. A cleaner test follows.) But large scores do not harm every model, since the one that is told the right name finds nearly all. The first *Extra* asks why.
-#
+# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. (That it falls so steeply from width to width is mostly chance: 16 starts found 0.48, 0.49, 0.43 and 0.38 on average.) A smaller start does about as well as the scale, which suggests that the trouble begins with the *first scores*. (It is no proof, because a smaller start changes a second thing: Adam's steps stay as long as before, so they change a smaller matrix more. A cleaner test follows.) But large scores do not harm every model, since the one that is told the right name finds nearly all. The first *Extra* asks why.
+
+# %% [markdown]
 # Inside a Transformer nobody tells attention the right name. Does a model that is told only the number fail for good without the scale, or is it only slow? Train it four times as long:
 
 # %% tolerance=0.25

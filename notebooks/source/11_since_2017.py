@@ -174,7 +174,7 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in as many steps.
 
 # %% [markdown]
-# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not alone. With a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again. With one of 2000 steps it does learn, and its training loss is 1.7 when the rate is at 0.0065, but before the rate has come to 0.01 the loss is back at 3.17 (one seed each). So the rate itself matters, too. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
+# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not alone. With a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again. With one of 2000 steps it does learn, and its training loss is down to 1.7 by the time the rate has reached 0.0065, but before the rate reaches 0.01 the loss is back at 3.17 (one seed each). So the rate itself matters, too. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
 
 # %% [markdown]
 # So pre-norm does not buy a lower loss in a shallow model. What it buys here is a deep model that begins to learn sooner at both rates. At the large rate, only the model with pre-norm learned anything that lasted.
@@ -620,7 +620,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 #
 # - Six parts were replaced, and all six together are Llama's block, with the very same logits.
 # - In these small models RoPE lowered the loss at once, and SwiGLU in the longer training. RMSNorm, shared keys and missing biases showed nothing; what they save is time, memory and parameters.
-# - A reason like "for depth" has to be tested in depth: with 12 layers and a large learning rate, only pre-norm learned.
+# - A reason like "for depth" has to be tested in depth: with 12 layers and a large learning rate, only pre-norm learned anything that lasted.
 # - A swap that changes two things measures neither. Keep the rest equal by force, and look at more than one seed.
 # - RoPE has two layouts: compare logits, on more than one token.
 

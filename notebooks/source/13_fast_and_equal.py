@@ -430,7 +430,7 @@ print({name: f"{1000 * time:.1f} ms" for name, time in took.items()})
 assert device.type != "cpu" or took["fused kernel"] < took["plain"]
 assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # %% [markdown]
-# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code two to four fifths of the way to the fused kernel on our processors. Our tiles in Python pay for their loops and for more arithmetic, and still they took no more than 1.2 times as long as the plain code, and on one processor half as long.
+# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code two to four fifths of the way to the fused kernel on our processors. Our tiles in Python pay for their loops and for more arithmetic, and still take no more than 1.2 times as long as the plain code, and on one processor half as long.
 #
 # Or is the old matrix faster because a cache still holds it? No: on one of our processors, writing into fourteen old matrices in turn, 940 MB in all, took 31 ms a product, as with a single one, and fresh memory took 55 to 62.
 
@@ -476,7 +476,7 @@ for name, ratio in times.items():
     print(f"{name}: 8 tokens take {ratio:.1f} times as long as 1")
 assert max(times.values()) < 8
 # %% [markdown]
-# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one. So tokens share something else, too.
+# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. (That does not make them free. On our processors eight took 3 to 5 times as long as one.) The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one, and even gain more than those of the large matrix. So tokens share something else, too.
 
 # %% [markdown]
 # The matrices of the code model are small as well, the largest of them 332 kB, and eight of its tokens take about twice as long as one, or less. What do they share? Each pass calls some 160 operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
@@ -612,7 +612,7 @@ for name in ("table", "small model"):
     print(f"{name}: a guess costs {share:.2f} of a pass, so writing is {gain:.1f} times as fast")
 assert cost["table"] < cost["small model"]
 # %% [markdown]
-# That is a reckoning, and it counts passes and guesses alone. A whole text costs more, since tokens are also drawn and judged. So we write four texts once more, with either draft and with none, and compare the times (5 seconds):
+# That is a reckoning, and it counts passes and guesses alone. A whole text costs more, since tokens are also drawn and judged. So we write four texts once more, with each of the two drafts and with none, and compare the times (5 seconds):
 
 # %% tolerance=1
 times = {"alone": 0.0, "table": 0.0, "small model": 0.0}

@@ -590,7 +590,7 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 assert last["soft cap"].max() < last["plain"].min()
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, while the models with a norm lose nothing at three times the rate, and far less at ten times. A bound alone is not enough for that: the soft cap bounds the scores as well, and with a cap of 5 it is nearer to the plain model than to those with a norm. (How much it helps depends on the cap. With 50, as in Gemma 2, it ends at 2.65 nats on average, which is nearer to the norms, but not as good (docs/figures.md).)
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, while the models with a norm lose nothing at three times the rate, and far less at ten times. A bound alone is not enough for that: the soft cap bounds the scores as well, and with a cap of 5 it is nearer to the plain model than to those with a norm. (How much it helps depends on its size. With a cap of 50, as in Gemma 2, the model ends at 2.65 nats on average, which is nearer to the models with a norm, but not as good; see docs/figures.md.)
 
 # %% [markdown]
 # Nor do the learned weights explain it: without them the norm does as well at the highest rate. (They lift the bound, so a score can reach 23.) Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the norm came. What else the norm does, these runs do not tell us.

@@ -41,13 +41,13 @@ query, key = torch.randn(5, 16), torch.randn(5, 16)
 widgets.attention_steps(query, key, words, words, causal=True)
 
 # %% [markdown]
-# **Why divide the scores?** (lesson 01): without the scale, wider vectors give one key all the weight, and softmax next to no gradient.
+# **Why divide the scores?** (lesson 01): without the scale, wider vectors give one key nearly all the weight, and leave softmax next to no gradient.
 
 # %%
 widgets.saturation(torch.randn(20, 1024), torch.randn(8, 1024))
 
 # %% [markdown]
-# **What do your own weights look at?** See them in any number of heads and layers. These are the encoder's of the translator that comes with the package, as it reads an English number:
+# **Where does your own model look?** See its weights in any number of heads and layers. These are the encoder's of the translator that comes with the package, as it reads an English number:
 
 # %%
 from transformer_lab.analysis import token_names
@@ -70,7 +70,7 @@ widgets.attention(weights, tokens, tokens)
 widgets.heads(weights, tokens, tokens)
 
 # %% [markdown]
-# **Where does the future leak?** (lesson 05): paint what each query may see, and stop the leaks. Every spark is a word that looks into the future: shut its window, or try a pattern that does.
+# **Where does the future leak in?** (lesson 05): paint what each query may see, and stop the leaks. Every spark is a word that looks into the future: shut its window, or try a pattern that does.
 
 # %%
 six = ["I", "am", "a", "student", ".", "pad"]
@@ -85,7 +85,7 @@ widgets.mask_playground(torch.randn(6, 6), six, pattern="everything")
 widgets.encoding((64, 32))
 
 # %% [markdown]
-# **What takes each position k further?** (lesson 03): one matrix leads from any position to the one k further on. The second tab shows RoPE, which turns queries and keys instead.
+# **What shifts every position by k?** (lesson 03): one matrix leads from any position to the one k further on. The second tab shows RoPE, which turns queries and keys instead.
 
 # %%
 widgets.shift(torch.randn(8), torch.randn(8))
@@ -113,13 +113,13 @@ widgets.depth(sweep)
 # %% [markdown]
 # ## A translator
 #
-# **What does it say without a part?** (lesson 06): watch the whole translator at work in the page, and break it. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
+# **What does the machine say without a part?** (lesson 06): watch the whole translator at work in the page, and break it. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
 
 # %%
 widgets.machine(model, tokenizer, "thirty-four thousand and twenty-one")
 
 # %% [markdown]
-# **Which token comes next?** (lesson 08): choose it greedily, by a sample or with beams, step by step. Here the translator writes the German for *twenty-one*.
+# **Which token comes next?** (lesson 08): choose it greedily, by sampling or with beams, step by step. Here the translator writes the German for *twenty-one*.
 
 # %%
 source = torch.tensor([[*tokenizer.encode("twenty-one"), tokenizer.eos_id]])
@@ -135,7 +135,7 @@ special = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
 widgets.decoding(next_logits, names, **special, depth=6, branching=3)
 
 # %% [markdown]
-# **Which word was each one written from?** (lesson 07): look from the German words to the English ones. In a notebook you can run the cell, and type a number of your own, below a million.
+# **Where does each German word come from?** (lesson 07): see which English words it was written from. In a notebook you can run the cell, and type a number of your own, below a million.
 
 # %%
 widgets.own_sentence(model, tokenizer, ["twenty-one", "three hundred and forty-five thousand"])
@@ -169,7 +169,7 @@ reports = reading.run(200, on_held_out, every=40)
 widgets.text_training_monitor(reports, 200, writer, characters, ["four ", "nine"], levels=levels)
 
 # %% [markdown]
-# **When does it get it right?** (lesson 07): go back to any step, and see a small model learn to reverse five letters. In a notebook you can stop it, and resume it.
+# **When does it get the answer right?** (lesson 07): go back to any step, and see a small model learn to reverse five letters. In a notebook you can stop it, and resume it.
 
 # %%
 from transformer_lab import Transformer, TransformerConfig
@@ -189,7 +189,7 @@ reports = training.run(240, lambda: exact_match(learner, letters, pairs[512:]), 
 widgets.training_monitor(reports, 240, learner, letters, pairs[512:515])
 
 # %% [markdown]
-# **What does a reward teach?** (lesson 16): recorded trainings by five rewards. Go from step to step, and see which answers are rewarded, which of their probabilities move, and how a hole in a verifier is found.
+# **What does a reward teach?** (lesson 16): see recorded training runs with five different rewards. Go from step to step, and see which answers are rewarded, which of their probabilities move, and how a hole in a verifier is found.
 
 # %%
 from transformer_lab.training import load_table
@@ -205,7 +205,7 @@ widgets.rewards(load_table("rewards"), "digit anywhere", seed=3, step=8)
 widgets.completer(writer, characters, "four thousand and ")
 
 # %% [markdown]
-# **What would it say half-way?** (lesson 10): see through the logit lens what the same model would say next, if it ended at its embedding, or after its first layer.
+# **What would it say half-way?** (lesson 10): see through the logit lens what the reader of names would say next, if it ended at its embedding, or after its first layer.
 
 # %%
 from transformer_lab import causal_mask
@@ -228,7 +228,7 @@ widgets.induction(writer, characters.encode("seventy-two and seventy-two"), char
 # %% [markdown]
 # ## Since 2017
 #
-# **What did each swap buy?** (lesson 11): choose among six parts that were replaced since 2017. The losses are those of the table that comes with the package.
+# **What did each swap buy?** (lesson 11): choose among six parts that have been replaced since 2017. The losses are those of the table that comes with the package.
 
 # %%
 from transformer_lab.training.experiments.swaps import losses_of
@@ -256,7 +256,7 @@ eight = "the cat sat on a mat and slept".split()
 widgets.tiles(2 * torch.randn(8, 8), eight, eight)
 
 # %% [markdown]
-# **Who writes, draft or model?** (lesson 13): a table of letters drafts, and a small model judges four letters in one pass.
+# **Who writes, the draft or the model?** (lesson 13): a table of letters drafts, and a small model judges four letters in one pass.
 
 # %%
 from transformer_lab import speculative

@@ -217,7 +217,7 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     expect(exercise.locator("[data-seal]")).to_have_class("seal ")
     answered(exercise, 0, 0, 3)
     expect(verdict.get_by_role("heading")).to_have_text("Not yet")
-    expect(verdict).to_contain_text("One way to come to this")  # and no more: one answer is too little to be sure
+    expect(verdict).to_contain_text("One way to arrive at this")  # and no more: one answer is too little to be sure
     expect(verdict.locator(".beside")).to_have_count(0)
     verdict.get_by_role("button", name="Show the right answer").click()
     expect(verdict.locator(".beside")).to_contain_text("[1, 0, 1]")
@@ -336,7 +336,7 @@ def test_a_notebooks_progress_is_brought_in(page, site, tmp_path, monkeypatch):
     expect(page.locator("[data-go-on]")).to_have_text("Go on: 01 →")
     (tmp_path / "other.json").write_text('{"weights": [1, 2]}')
     page.locator("[data-bring]").set_input_files(tmp_path / "other.json")
-    expect(page.locator("[data-said]")).to_contain_text("no progress file")
+    expect(page.locator("[data-said]")).to_contain_text("not a progress file")
     page.get_by_role("button", name="forget all").click()
     expect(page.locator(".knot :is(.tried, .solved)")).to_have_count(0)
 
@@ -638,7 +638,7 @@ def test_a_guess_is_kept_and_judged_at_the_end(browser, site):
         page.get_by_role("button", name="it is too good").click()
         page.reload()
         expect(page.locator(".guess [aria-pressed=true]")).to_have_text("it is too good")
-        expect(page.locator(".closing-guess")).to_contain_text("and so it is")
+        expect(page.locator(".closing-guess")).to_contain_text("and you were right")
         page.get_by_role("button", name="Ask a friend").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         asked = page.evaluate("() => navigator.clipboard.readText()")

@@ -160,14 +160,14 @@ class Cases {
     if (mistake) return [...named(mistake), show];
     if (!perhaps) return [heading("Not yet"), show];
     const [, why] = named(perhaps);
-    why.prepend("One way to come to this: ");
+    why.prepend("One way to arrive at this: ");
     return [heading("Not yet"), why, show];
   }
 
   praise() {
     const right = this.sheet.states.filter((one) => one === "right").length;
     const isOffered = this.formula && right >= OFFERED && right < this.count;
-    const offer = `${right} are right. Do you see the rule? Then one formula answers all ${this.count}.`;
+    const offer = `${right} are right. Do you see the rule? If so, one formula answers all ${this.count}.`;
     return [heading("Right"), ...meaning(this.table, this.now), ...(isOffered ? [paragraph(offer)] : [])];
   }
 
@@ -178,7 +178,7 @@ class Cases {
     const first = result.mistake ? () => named(result.mistake) : () => [heading("Not yet")];
     values.forEach((value, i) => {
       states[i] = result.wrong.includes(i) ? "wrong" : "right";
-      said[i] = states[i] === "right" ? [heading("Right here")] : [...first(), beside(this.table, i, value)];
+      said[i] = states[i] === "right" ? [heading("Right in this case")] : [...first(), beside(this.table, i, value)];
     });
     this.isDone = result.passed;
     record(this.table.name, result.passed);

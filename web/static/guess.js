@@ -12,10 +12,10 @@ function show() {
   const end = document.querySelector(".closing-question");
   end?.parentElement.querySelector(".closing-guess")?.remove();
   if (!buttons[chosen]) return;
-  asked.querySelector("[role=status]").textContent = "Kept: the end of the lesson judges it.";
+  asked.querySelector("[role=status]").textContent = "Kept. The end of the lesson will tell.";
   const { right, found } = asked.dataset;
   const [question, answer] = [asked.firstElementChild.textContent, buttons[chosen].textContent];
-  const so = chosen === Number(right) ? "and so it is:" : "but";
+  const so = chosen === Number(right) ? "and you were right:" : "but";
   const textContent = `${question} You guessed “${answer}”, ${so} ${found}`;
   end?.after(Object.assign(document.createElement("p"), { className: "closing-guess", textContent }));
 }

@@ -195,12 +195,12 @@ const DRAWINGS = {
   positions_computed: [steps, "a row for each step: what it computes"],
   predict_loss: [
     ({ losses }, next) => bars([...losses, next], losses[0], "The losses", (i) => i === 3),
-    "each time twice the steps",
+    "each time after twice as many steps",
   ],
   count_paths: [paths, "in each layer through one head, or past them all"],
   tokens_per_pass: [
     (given) => bars(written(given), 1, "How often each token is written"),
-    "how often a round comes to its 1st, 2nd … token: they add up",
+    "how often a round gets to its 1st, 2nd … token: the sum is the answer",
   ],
   pass_at_k: [share, "out of 1"],
   kv_cache_bytes: [inBytes, ""],

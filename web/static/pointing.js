@@ -79,8 +79,8 @@ class Pointing {
     next.classList.add("primary");
     const way = next.hasAttribute("download") ? "download the notebook" : "open it in Colab";
     next.textContent = `Now mend it: ${way} →`;
-    const many = faults.length === 1 ? "This line is another" : `These ${faults.length} lines are others`;
-    this.say(heading("Found"), paragraph(`${many} in the repaired function. That is half of it.`), next);
+    const many = faults.length === 1 ? "This line is different" : `These ${faults.length} lines are different`;
+    this.say(heading("Found"), paragraph(`${many} in the repaired function. That is half of the exercise.`), next);
     next.focus({ preventScroll: true });
   }
 }

@@ -166,7 +166,7 @@ function offerToBring() {
     try {
       said.textContent = `${bring(await field.files[0].text())} exercises brought in.`;
     } catch {
-      said.textContent = "That is no progress file: a notebook’s exercises.progress() says where it lies.";
+      said.textContent = "That is not a progress file: exercises.progress() in a notebook says where yours is.";
     }
     field.value = "";
   };

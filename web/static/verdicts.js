@@ -41,7 +41,7 @@ function sharing(table, able) {
   const words = "Copy what I found";
   const button = element("button", { type: "button", class: "quiet" }, words);
   const lesson = document.querySelector("h1").firstChild.textContent.trim();
-  const text = `I found it out on paper: ${able.textContent.trim()} Right in all ${table.cases.length} cases. Can you?`;
+  const text = `I worked this out: ${able.textContent.trim()} Right in all ${table.cases.length} cases. Can you do it?`;
   button.onclick = async () => {
     await copy(`${text} (Transformer Lab, ${lesson}) ${address(table.name)}`);
     button.textContent = "Copied";
@@ -64,7 +64,7 @@ export function passed(table) {
   const able = html(table.able.replace(/^<p[^>]*>|<\/p>$/g, ""), "span");
   return [
     heading(`Right in all ${table.cases.length} cases`),
-    element("p", {}, "You can say now: ", able),
+    element("p", {}, "You have worked out: ", able),
     dots(),
     element("p", { class: "exercise-ways" }, ...nextStep(table.then), sharing(table, able)),
   ];

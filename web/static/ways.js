@@ -37,7 +37,7 @@ function values(table, i, changed) {
       return { trouble: `Type ${count > 1 ? "all numbers" : "a number"} first.` };
     try {
       const found = all.map(evaluated);
-      if (found.some(Array.isArray)) return { trouble: "That reads as a list: write a point for decimals, no comma." };
+      if (found.some(Array.isArray)) return { trouble: "That reads as a list: decimals take a point, not a comma." };
       const left = [...found];
       return { value: put(right, () => left.shift()), tolerance: ROUGH };
     } catch (error) {
@@ -120,7 +120,7 @@ function choice(table, i, changed) {
   const set = element(
     "fieldset",
     { class: "options" },
-    element("legend", {}, "Compared with it, which run?"),
+    element("legend", {}, "Which run do you compare it with?"),
     ...options,
   );
   const read = () => {

@@ -33,7 +33,7 @@ merge_partial = Exercise(
     Attention over all keys, from what two halves of the keys give.
 
     The same queries attended to keys A, and to other keys B. Each gave an output (…, d) and, for each query, the
-    log-sum-exp (…) of its scores: the logarithm of that sum of exp(score) by which its weights were divided. Return
+    log-sum-exp (…) of its scores: the logarithm of the sum of exp(score) by which its weights were divided. Return
     `(output, lse)` for all keys together, of the same shapes.
 
     A log-sum-exp may be 1000, whose exponential is infinite, or -1000, whose exponential is 0.

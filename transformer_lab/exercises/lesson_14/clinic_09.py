@@ -90,7 +90,7 @@ def positions_added_again(x, past, encoding):
 
 
 @clinic_09.mistake(
-    "The token asks with its right position, but is stored without one: this step and every later one see it so."
+    "The token asks with its right position, but is stored without one: this step and every later one see it that way."
 )
 def stored_without_position(x, past, encoding):
     new = x + encoding[past.size(1)]

@@ -18,7 +18,7 @@ import { button, element } from "../shared/ui.js";
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
   "",
-  "Press a part to switch it off, and once more to switch it on.",
+  "Press a part to switch it off, and again to switch it back on.",
   "Press a head, a norm, a feed-forward network or an encoding. At one token its numbers become those of the other" +
     " sentence: in the encoder at the input token, in the decoder at the output token.",
 ];
@@ -69,7 +69,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     });
   const [role, equation, shapes] = ["span", "i", "small"].map((name) => element(name));
   const steppers = [step("‹", -1), step("›", 1)];
-  ["part before", "next part"].forEach((label, i) => steppers[i].setAttribute("aria-label", label));
+  ["previous part", "next part"].forEach((label, i) => steppers[i].setAttribute("aria-label", label));
   const legend = legendOf();
   const toMachine = () => {
     change({ zoomed: false });

@@ -10,13 +10,13 @@ export function legendOf() {
   const [word, looks] = [element("b"), element("span")];
   const sentence = element(
     ...["p", {}, element("b", {}, "The same sentence through every matrix of the model. ")],
-    ...["The lit thread is the word being written: ", word],
+    ...["In the decoder, the lit thread is the word being written: ", word],
   );
   const change = key("change", "how much your change altered it");
   const keys = element(
-    ...["div", { class: "tl-keys" }, key("bars", "a word's numbers, up from 0, to each matrix's own scale")],
+    ...["div", { class: "tl-keys" }, key("bars", "a word's numbers, up or down from 0, to each matrix's own scale")],
     ...[key("band", looks), key("look", "attention: where it looks"), key("mask", "masked: not yet written")],
-    ...[key("loop", "around, and added: residual"), change],
+    ...[key("loop", "passed around and added: residual"), change],
   );
   const show = ({ written, changed }) => {
     word.textContent = written;

@@ -16,7 +16,8 @@ export const STYLE = `
 .tl-machine .tl-tokens button { cursor: pointer; min-width: 26px; }
 .tl-machine .tl-zoom .tl-back .tl-writes { flex: 1; min-width: 0; overflow-x: auto; padding-right: 20px;
   mask: linear-gradient(90deg, #000 calc(100% - 20px), #0000); }
-.tl-machine .tl-zoom .tl-writes button { flex: none; font: 16px var(--tl-serif); padding: 1px 6px; border-color: #0000; min-width: 0; }
+.tl-machine .tl-zoom .tl-writes button { flex: none; font: 16px var(--tl-serif); padding: 1px 6px;
+  border-color: #0000; min-width: 0; }
 .tl-machine .tl-zoom .tl-tokens button[aria-pressed=true] { border-color: var(--tl-ink); font-weight: 700; }
 .tl-machine .tl-tokens button.tl-changed {
   color: var(--tl-change); border: 1px dashed var(--tl-change);
@@ -32,17 +33,20 @@ export const STYLE = `
 .tl-machine .tl-keys .tl-k-band { opacity: .45; }
 .tl-machine .tl-keys .tl-k-look { background: linear-gradient(90deg, var(--tl-slab), var(--tl-amber)); }
 .tl-machine .tl-keys .tl-k-mask { background: repeating-linear-gradient(135deg, var(--tl-edge) 0 1px, #0000 1px 4px); }
-.tl-machine .tl-keys .tl-k-loop { height: 7px; background: none; border: 2px solid var(--tl-thread); border-top: 0; box-sizing: border-box; }
+.tl-machine .tl-keys .tl-k-loop { height: 7px; background: none; border: 2px solid var(--tl-thread); border-top: 0;
+  box-sizing: border-box; }
 .tl-machine .tl-keys .tl-k-change { width: 4px; background: var(--tl-change); }
-.tl-machine .tl-keys .tl-k-bars { background: conic-gradient(from 180deg at 50% 50%, #0000 50%, var(--tl-ink) 0 75%, #0000 0) 0 0 / 8px 100%,
+.tl-machine .tl-keys .tl-k-bars { background: conic-gradient(from 180deg at 50% 50%, #0000 50%,
+    var(--tl-ink) 0 75%, #0000 0) 0 0 / 8px 100%,
   linear-gradient(var(--tl-ink), var(--tl-ink)) 0 50% / 100% 1px no-repeat; }
-.tl-machine .tl-strip { order: -1; position: relative; border: 1px solid var(--tl-line); border-radius: 8px; cursor: pointer; padding: 3px; touch-action: none; }
+.tl-machine .tl-strip { order: -1; position: relative; border: 1px solid var(--tl-line); border-radius: 8px;
+  cursor: pointer; padding: 3px; touch-action: none; }
 .tl-machine .tl-leftside { display: flex; flex-direction: column; min-width: 0; }
 .tl-machine .tl-strip canvas { display: block; }
-.tl-machine .tl-strip i { position: absolute; inset: -1px auto -1px 0; border: 2px solid var(--tl-ink); border-radius: 8px;
-  box-sizing: border-box; pointer-events: none; }
-.tl-machine .tl-ends { grid-area: 1 / 1; justify-self: end; position: sticky; right: 0; width: 92px; pointer-events: none;
-  background: linear-gradient(90deg, #0000, var(--tl-paper)); transition: opacity .2s; }
+.tl-machine .tl-strip i { position: absolute; inset: -1px auto -1px 0; border: 2px solid var(--tl-ink);
+  border-radius: 8px; box-sizing: border-box; pointer-events: none; }
+.tl-machine .tl-ends { grid-area: 1 / 1; justify-self: end; position: sticky; right: 0; width: 92px;
+  pointer-events: none; background: linear-gradient(90deg, #0000, var(--tl-paper)); transition: opacity .2s; }
 .tl-machine .tl-end .tl-ends { opacity: 0; }
 .tl-machine .tl-ends b { position: absolute; right: 0; min-width: 72px; box-sizing: border-box; padding: 0 6px;
   border: 2px solid var(--tl-ink); border-radius: 6px; background: var(--tl-paper); font: 700 16px/1 var(--tl-serif);

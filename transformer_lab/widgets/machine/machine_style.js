@@ -17,7 +17,7 @@ export const STYLE = `
 .tl-machine .tl-zoom .tl-back .tl-writes { flex: 1; min-width: 0; overflow-x: auto; padding-right: 20px;
   mask: linear-gradient(90deg, #000 calc(100% - 20px), #0000); }
 .tl-machine .tl-zoom .tl-writes button { flex: none; font: 16px var(--tl-serif); padding: 1px 6px;
-  border-color: #0000; min-width: 0; }
+  border-color: #0000; min-width: 24px; }
 .tl-machine .tl-zoom .tl-tokens button[aria-pressed=true] { border-color: var(--tl-ink); font-weight: 700; }
 .tl-machine .tl-tokens button.tl-changed {
   color: var(--tl-change); border: 1px dashed var(--tl-change);
@@ -46,8 +46,8 @@ export const STYLE = `
 .tl-machine .tl-strip i { position: absolute; inset: -1px auto -1px 0; border: 2px solid var(--tl-ink);
   border-radius: 8px; box-sizing: border-box; pointer-events: none; }
 .tl-machine .tl-ends { grid-area: 1 / 1; justify-self: end; position: sticky; right: 0; width: 92px;
-  pointer-events: none; background: linear-gradient(90deg, #0000, var(--tl-paper)); transition: opacity .2s; }
-.tl-machine .tl-end .tl-ends { opacity: 0; }
+  pointer-events: none; background: linear-gradient(90deg, #0000, var(--tl-paper)); }
+.tl-machine .tl-end .tl-ends { visibility: hidden; }
 .tl-machine .tl-ends b { position: absolute; right: 0; min-width: 72px; box-sizing: border-box; padding: 0 6px;
   border: 2px solid var(--tl-ink); border-radius: 6px; background: var(--tl-paper); font: 700 16px/1 var(--tl-serif);
   display: grid; align-content: center; }

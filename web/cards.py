@@ -10,6 +10,7 @@ from html import escape
 
 from faults import code_lines, places
 from judged import is_judged, panel_of
+from listings import line
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -75,7 +76,8 @@ def link_to(exercise: Exercise, look: str) -> str:
 
 def beginning(exercise: Exercise, stub: str) -> str:
     """The code that is handed out, and a button that copies it with its check."""
-    return f'<div class="stub highlight"><pre>{coloured(stub)}</pre>{copying(exercise, stub)}</div>'
+    lines = "".join(map(line, coloured(stub).split(NEW_LINE)))
+    return f'<div class="stub highlight"><pre>{lines}</pre>{copying(exercise, stub)}</div>'
 
 
 def example(exercise: Exercise) -> str:

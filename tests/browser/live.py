@@ -137,9 +137,9 @@ class Live:
     def values(self):
         return self.after_a_frame("root.values")
 
-    def picture(self) -> list[str]:
-        """What tells the picture on each canvas from any other."""
-        return self.after_a_frame(f"{PICTURE}(root)")
+    def picture(self, part: str = "") -> list[str]:
+        """What tells the picture on each canvas, of the view or of a part of it, from any other."""
+        return self.after_a_frame(f"{PICTURE}(root.querySelector('{part}'))" if part else f"{PICTURE}(root)")
 
     def says(self) -> str:
         return self.after_a_frame("root.querySelector('.tl-says').textContent")

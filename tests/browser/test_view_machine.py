@@ -154,12 +154,12 @@ def test_the_row_that_wrote_the_chosen_token_is_marked(view):
     tokens = shown()["tokens"]
     press(view, f"{CROSS}.head.0")
     view.root.locator(".tl-fold summary").click()
-    before = view.picture()[-1]
+    before = view.picture(".tl-detail")
     view.root.locator(".tl-rows button").nth(1).click()
     note = view.root.locator(".tl-detail .tl-note").first
     view.page.evaluate(FRAMES)
     assert f"“{tokens[0]}”, writes “{tokens[1]}”" in note.text_content()
-    assert view.picture()[-1] != before
+    assert view.picture(".tl-detail") != before
     view.press("Escape")
     press(view, "encoder.layers.0.self_attention.head.0")
     view.page.evaluate(FRAMES)
@@ -182,10 +182,10 @@ def test_the_sum_of_a_number_comes_into_sight_and_the_number_keeps_its_mark(blan
         page.mouse.move(1, 1)
         view.page.evaluate(FRAMES)
         assert sum_.evaluate(IN_SIGHT)
-        first = view.picture()[-1]
+        first = view.picture(".tl-detail")
         map_.click(position={"x": 240, "y": 60})
         page.mouse.move(1, 1)
-        assert view.picture()[-1] != first
+        assert view.picture(".tl-detail") != first
     blank.set_viewport_size({"width": 1000, "height": 900})
 
 

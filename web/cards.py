@@ -9,7 +9,7 @@ import re
 from html import escape
 
 from faults import code_lines, places
-from judged import is_judged, panel_of
+from judged import PAINTED, is_judged, panel_of
 from listings import line
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -46,12 +46,13 @@ def raw(html: str) -> str:
 
 def head(exercise: Exercise, number: int) -> str:
     effort = (f"{exercise.minutes} minutes", f"difficulty {exercise.difficulty} of 3")
+    to_do = "Paint" if exercise.name in PAINTED else TO_DO[exercise.kind]
     return (
         f'<div class="exercise" id="exercise-{exercise.name}" data-place="exercise" data-title="{exercise.name}" '
         f'role="group" aria-label="Exercise {exercise.name}">'
         f'<span class="seal" data-seal="{exercise.name}" data-number="{number}"></span><p class="effort">'
         f"<b>Exercise {number}</b>{''.join(f'<span>{escape(one)}</span>' for one in effort)}</p>"
-        f'<p class="exercise-title">{TO_DO[exercise.kind]} <code>{exercise.name.replace("_", "_<wbr>")}</code></p>'
+        f'<p class="exercise-title">{to_do} <code>{exercise.name.replace("_", "_<wbr>")}</code></p>'
     )
 
 

@@ -610,7 +610,7 @@ print(parts)
 # **Next:** you have the whole model, but so far its weights came with the package. [Lesson 07](07_training.ipynb) trains one from the start: can a laptop learn in a minute to say 21 as *einundzwanzig*?
 
 # %% [markdown]
-# ## Extra: why $\sqrt{d_{model}}$?
+# ## Extra: why are embeddings multiplied by √d_model?
 #
 # > "In the embedding layers, we multiply those weights by $\sqrt{d_{model}}$." (§3.4)
 #

@@ -73,7 +73,7 @@ for file in patients.FILES:
     print(f"{file:10} {length:3} lines, {len(there):2} bugs, in {len(functions)} functions")
 
 # %% [markdown]
-# Reading every line with equal suspicion is slow, and it is tempting to begin with it. We go through five steps instead, and begin with the cheapest. The first three compute for a moment, the fourth trains for a few seconds, and the fifth needs a second program, but tells you the function. In our case you could guess where the trouble is, but go through all five steps: the next patient will be caught by a different one.
+# It is tempting to begin by reading every line with equal suspicion, but that is slow. We go through five steps instead, and begin with the cheapest. The first three compute for a moment, the fourth trains for a few seconds, and the fifth needs a second program, but tells you the function. In our case you could guess where the trouble is, but go through all five steps: the next patient will be caught by a different one.
 
 # %% [markdown]
 # ## Step 1: read the data back
@@ -133,7 +133,7 @@ for number in (11, 16):
     print(f"number {number}:  ", tools.first_loss(patients.load(names[number])))
 
 # %% [markdown]
-# Number 11 has an embedding table with numbers as large as PyTorch draws them, and because the table is the output layer as well, the first logits are enormous. Number 16 divides the loss of the answers by the number of all places, with those of the questions and of the padding. At the end of a training you would see neither, because their losses become as small as they should, and nearly all of their answers are right. What gives them away is the height at which their curves *begin*.
+# Number 11 has an embedding table with numbers as large as PyTorch draws them, and because the table is the output layer as well, the first logits are enormous. Number 16 divides the loss of the answers by the number of all places, including those of the questions and of the padding. At the end of a training you would see neither, because their losses become as small as they should, and nearly all of their answers are right. What gives them away is the height at which their curves *begin*.
 #
 # The next question is *which* tokens the loss asks for. You could read the indices, and that is where mistakes are made. It is safer to ask the loss itself. Its gradient is negative for exactly those logits that it wants to grow. By hand, with two positions and three tokens:
 
@@ -362,7 +362,7 @@ for what, lines in changes.items():
 
 # %% [markdown]
 # **Exercise 4** (find the bug; 20 minutes, hard). The same disease, more advanced: this generation has three bugs. What was observed:
-# - in a batch with a longer prompt, already the first word of a short one is wrong;
+# - in a batch with a longer prompt, even the first word of a short one is wrong;
 # - a model with rotary positions, which sees nothing but distances, answers even such a batch well; once the positions of the prompts are mended, and nothing else, its second word is wrong;
 # - where `pad_id` is `end_id`, prompts of several turns are answered wrong, even alone.
 
@@ -535,7 +535,7 @@ assert only == ["scale_lost"]
 # %% [markdown]
 # The tools of steps 1 to 3 see two to seven bugs each, but what they say leads to the place. Learning by heart sees the most of the nine, and says the least about the place. One bug is seen by the twin alone. Its scores are not divided by $\sqrt{d}$, and it *is* a proper attention, only too sharp. Of our tools only the twin can tell you that. (A number known beforehand would tell you as well: for random queries and keys, the scores of lesson 01 have a standard deviation of 1, and these have $\sqrt d$.)
 #
-# ![For each of the five steps, and for each of the four files, a disc for every bug, filled if the step sees it. The first four steps see some of each file at most, and the twin sees all 27.](../img/14_steps.svg)
+# ![For each of the five steps, and for each of the four files, a disc for every bug, filled if the step sees it. None of the first four steps sees all the bugs of any file, and the twin sees all 27.](../img/14_steps.svg)
 #
 # So take the five steps in the order of their price. The first three are nearly free, the fourth is the widest net without a twin, and the fifth, with one, says where.
 
@@ -608,7 +608,7 @@ print(tools.twin(yours))
 # %% [markdown]
 # ## Extra: more patients
 #
-# Here are nine more functions, each broken in a way that happens easily. Print `exercises.clinic_02`, say, to read a patient's symptom, say what should hold instead, and change as little as you can.
+# Here are nine more functions, each broken in a way that happens easily. To read a patient's symptom, print its exercise, such as `exercises.clinic_02`. Then say what should hold instead, and change as little as you can.
 
 # %% [markdown]
 # **02.** Padding that is heard, and words that are not. *(5 minutes)*

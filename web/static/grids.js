@@ -29,7 +29,9 @@ export function grid({ rows, columns, label, changed, small = false }) {
     isTouched = true;
     changed();
   };
-  const head = make("tr", {}, make("td"), ...columns.map((name) => make("th", { scope: "col" }, name)));
+  const axes = small ? [] : [make("span", { class: "key" }, "key →"), make("span", { class: "query" }, "query ↓")];
+  const corner = make("td", { class: "axes" }, ...axes);
+  const head = make("tr", {}, corner, ...columns.map((name) => make("th", { scope: "col" }, name)));
   const body = rows.map((name, t) =>
     make("tr", {}, make("th", { scope: "row" }, name), ...cells[t].map((cell) => make("td", {}, cell))),
   );

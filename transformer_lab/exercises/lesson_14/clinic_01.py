@@ -99,9 +99,7 @@ def over_queries_and_keys(query, key, value):
     return weights @ value, weights
 
 
-@clinic_01.mistake(
-    "The axis is right now, but the scale is lost: the scores must be divided by the root of their width."
-)
+@clinic_01.mistake("The scale is lost: the scores must be divided by the root of their width.")
 def right_axis_without_the_scale(query, key, value):
     weights = (query @ key.transpose(-2, -1)).softmax(-1)
     return weights @ value, weights

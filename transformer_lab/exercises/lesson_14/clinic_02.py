@@ -71,14 +71,14 @@ def whole_sentences_without_mask(query, key, value, lengths):
     return F.scaled_dot_product_attention(query, key, value, attn_mask=padding_of(key, lengths) | whole)
 
 
-@clinic_02.mistake("There is no mask any more: every query attends to the padding as well as to the words.")
+@clinic_02.mistake("No mask hides anything any more: every query attends to the padding as well as to the words.")
 def mask_dropped(query, key, value, lengths):
     return F.scaled_dot_product_attention(query, key, value)
 
 
 @clinic_02.mistake(
-    "A mask of numbers is *added* to the scores. 1.0 for words and 0.0 for padding favours the words a little, and "
-    "hides nothing."
+    "A mask of numbers is *added* to the scores. A difference of 1 between words and padding moves the attention a "
+    "little, and hides nothing."
 )
 def ones_are_added(query, key, value, lengths):
     words = ~padding_of(key, lengths)
@@ -96,7 +96,7 @@ def padded_values_are_zero(query, key, value, lengths):
 
 
 @clinic_02.mistake(
-    "Keys and values of the padding are 0 now. A key of 0 has the score 0, not the lowest: it still takes its share."
+    "The padding has the score 0 now, and adds nothing. But 0 is not the lowest score: it still takes its share."
 )
 def padded_keys_are_zero(query, key, value, lengths):
     words = (~padding_of(key, lengths)).transpose(1, 2)

@@ -86,22 +86,22 @@ def positions_by_id(tokens, table, encoding):
 
 
 @clinic_04.mistake(
-    "There are no positions any more: the same sentence has one result now, but every order of its words has the same "
-    "one."
+    "There are no positions any more: the same sentence has one result now, but an encoder still can't tell one order "
+    "of its words from another."
 )
 def positions_dropped(tokens, table, encoding):
     return scaled_vectors(tokens, table)
 
 
 @clinic_04.mistake(
-    "Every word gets one and the same row, that of the last position. The same sentence has one result now, but every "
-    "order of its words has the same one."
+    "Every word gets one and the same row, that of the last position. The same sentence has one result now, but an "
+    "encoder still can't tell one order of its words from another."
 )
 def one_row_for_all(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[tokens.size(1) - 1]
 
 
-@clinic_04.mistake("The axis is right, but the first word gets position 1. The package counts from 0.")
+@clinic_04.mistake("The first word gets position 1. The package counts from 0.")
 def counted_from_one(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[1 : tokens.size(1) + 1]
 
@@ -114,8 +114,8 @@ def positions_scaled_too(tokens, table, encoding):
 
 
 @clinic_04.mistake(
-    "Sentence and position are added up, so that words of one sentence differ at last. But the same sentence still "
-    "gets a different result in each row of the batch."
+    "The number of the sentence is added to the position, so the words of one sentence get different rows at last. But "
+    "the same sentence still gets a different result in each row of the batch."
 )
 def counted_through_the_batch(tokens, table, encoding):
     rows = torch.arange(tokens.size(0))[:, None] + torch.arange(tokens.size(1))

@@ -105,7 +105,7 @@ def divided_in_evaluation(x, output, noise, rate, training):
 
 
 @clinic_05.mistake(
-    "The whole sum is dropped in training, x with it. Only the sub-layer's output is: x is the way around it."
+    "The whole sum is dropped in training, x with it. Only the sub-layer's output should be: x is the way around it."
 )
 def sum_dropped(x, output, noise, rate, training):
     return (x + output) * (noise >= rate) / (1 - rate) if training else x + output

@@ -87,9 +87,7 @@ def first_position_left_out(logits, tokens):
     return F.cross_entropy(logits[:, 1:].flatten(0, 1), tokens[:, 1:].flatten())
 
 
-@clinic_07.mistake(
-    "The shift is right, but the losses are added up: a larger batch has a larger loss, and larger gradients."
-)
+@clinic_07.mistake("The losses are added up, and not averaged: a larger batch has a larger loss, and larger gradients.")
 def added_up(logits, tokens):
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten(), reduction="sum")
 

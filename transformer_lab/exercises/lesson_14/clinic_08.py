@@ -65,8 +65,8 @@ def padding_counted(logits, targets, pad_id):
 
 
 @clinic_08.mistake(
-    "You average each sentence, then the sentences. Padding no longer counts, but a word of a short sentence weighs"
-    " more than a word of a long one. What is asked for is the mean over all words of the batch."
+    "You average each sentence, then the sentences, so a word of a short sentence weighs more than a word of a long "
+    "one. What is asked for is the mean over all words of the batch."
 )
 def mean_of_sentences(logits, targets, pad_id):
     words = targets != pad_id
@@ -74,8 +74,8 @@ def mean_of_sentences(logits, targets, pad_id):
 
 
 @clinic_08.mistake(
-    "You add up the losses and do not divide. Padding makes no difference now, but the number of words does: the "
-    "loss of a large batch is large."
+    "You add up the losses and do not divide. So the number of words makes a difference: the loss of a large batch is "
+    "large."
 )
 def words_added_up(logits, targets, pad_id):
     return (losses_of(logits, targets) * (targets != pad_id)).sum()

@@ -90,14 +90,14 @@ def positions_added_again(x, past, encoding):
 
 
 @clinic_09.mistake(
-    "The token asks with its right position, but is stored without one: this step and every later one see it that way."
+    "The token asks with a position, but is stored without one: this step and every later one see it that way."
 )
 def stored_without_position(x, past, encoding):
     new = x + encoding[past.size(1)]
     return attend_once(new, torch.cat([past, x], dim=1))
 
 
-@clinic_09.mistake("The token is stored with its right position, but asks without one.")
+@clinic_09.mistake("The token is stored with a position, but asks without one.")
 def asks_without_position(x, past, encoding):
     new = x + encoding[past.size(1)]
     return attend_once(x, torch.cat([past, new], dim=1))
@@ -112,15 +112,13 @@ def new_token_first(x, past, encoding):
     return attend_once(new, torch.cat([new, past], dim=1))
 
 
-@clinic_09.mistake("The past is thrown away: the token sees itself alone, and nothing of the sentence.")
+@clinic_09.mistake("The token sees itself alone, and nothing of the sentence: the past plays no part.")
 def past_thrown_away(x, past, encoding):
     new = x + encoding[past.size(1)]
     return attend_once(new, new)
 
 
-@clinic_09.mistake(
-    "You count from the end of the encoding: a negative index. The longer the sentence, the *earlier* the position."
-)
+@clinic_09.mistake("You count from the end of the encoding: the longer the sentence, the *earlier* the position.")
 def counted_from_the_end(x, past, encoding):
     new = x + encoding[-past.size(1) - 1]
     return attend_once(new, torch.cat([past, new], dim=1))

@@ -79,8 +79,8 @@ def gradients_of_both(saved, tokens, targets):
 
 
 @clinic_10.mistake(
-    "The two tables are averaged after the step, or their gradients before it. They are equal again, which hides the "
-    "symptom, but each step is half as long as it should be: in a tied table both gradients are *added up*."
+    "Each step is half as long as it should be, as if the two tables were averaged after it, or their gradients before "
+    "it. They are equal again, which hides a symptom, but in a tied table both gradients are *added up*."
 )
 def averaged_afterwards(saved, tokens, targets, rate):
     of_embedding, of_output = gradients_of_both(saved, tokens, targets)
@@ -89,7 +89,7 @@ def averaged_afterwards(saved, tokens, targets, rate):
 
 
 @clinic_10.mistake(
-    "Both tables take the step of the embedding alone. They are equal again, which hides the symptom, but all that the "
+    "Both tables take the step of the embedding alone. They are equal again, which hides a symptom, but all that the "
     "output should have learned is lost."
 )
 def embedding_copied_afterwards(saved, tokens, targets, rate):
@@ -98,7 +98,7 @@ def embedding_copied_afterwards(saved, tokens, targets, rate):
 
 
 @clinic_10.mistake(
-    "Both tables take the step of the output alone. They are equal again, which hides the symptom, but all that the "
+    "Both tables take the step of the output alone. They are equal again, which hides a symptom, but all that the "
     "embedding should have learned is lost."
 )
 def output_copied_afterwards(saved, tokens, targets, rate):
@@ -106,17 +106,12 @@ def output_copied_afterwards(saved, tokens, targets, rate):
     return table, table
 
 
-@clinic_10.mistake(
-    "Both tables are as they were loaded, as if no step were taken. They are equal, and nothing is learned."
-)
+@clinic_10.mistake("A table comes back as it was loaded, as if no step were taken: nothing is learned in it.")
 def no_step(saved, tokens, targets, rate):
     return saved.detach().clone(), saved.detach().clone()
 
 
-@clinic_10.mistake(
-    "The table is tied, but nothing was loaded into it: it starts at zero, the gradient there is zero, and it never"
-    " moves."
-)
+@clinic_10.mistake("Nothing was loaded: the table starts at zero, the gradient there is zero, and it never moves.")
 def nothing_loaded(saved, tokens, targets, rate):
     return torch.zeros_like(saved), torch.zeros_like(saved)
 

@@ -100,13 +100,13 @@ def once_in_all_data(sentences, n_training):
     return training, rest[(rest[:, None] == sentences).all(-1).sum(1) == 1]
 
 
-@clinic_12.mistake("The sign is lost: only what *was* in training validates.")
+@clinic_12.mistake("The condition is turned round: only what *was* in training validates.")
 def only_what_was_seen(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]
     return training, rest[(rest[:, None] == training).all(-1).any(1)]
 
 
-@clinic_12.mistake("Only the last training sentence is looked at: what repeats an earlier one still validates.")
+@clinic_12.mistake("Only the last training sentence counts: what repeats an earlier one still validates.")
 def compared_with_the_last(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]
     return training, rest[~(rest == training[-1]).all(-1)]

@@ -116,7 +116,7 @@ def step_with(weight, inputs, targets, answers, portion, max_norm, share, late=T
     return shortened(gradient, max_norm)
 
 
-MEANS = "The means of the portions are still averaged: a token of a short portion counts for more than one of a long."
+MEANS = "The portions' means are still averaged: a token of a short portion counts for more than one of a long portion."
 EARLY = "The gradient is still shortened after each portion: what was added first is shortened again and again."
 
 
@@ -167,8 +167,8 @@ def never_shortened(weight, inputs, targets, answers, portion, max_norm):
 
 
 @mend_accumulation.mistake(
-    "Each portion's own share is shortened before it is added. Then no portion is favoured, and the symptom is gone, "
-    "but the sum may be shorter or longer than it should be, and it points elsewhere."
+    "Each portion's own share is shortened before it is added. Then no place is favoured, and that symptom is gone; "
+    "but only long shares lose length, so the sum may be shorter or longer than it should be, and it points elsewhere."
 )
 def each_shortened(weight, inputs, targets, answers, portion, max_norm):
     parts = portions_of(inputs, targets, answers, portion)

@@ -193,8 +193,8 @@ def all_but_the_mask(model, prompts, pad_id, end_id, max_new):
 
 
 @mend_generation.mistake(
-    "All positions are right in relation to the first token, but not the first token's own: it should be at 0. With "
-    "rotary positions the symptom is gone; with a table of positions it is not."
+    "All positions are right in relation to the first token, but the first token's own is not: it should be at 0. With "
+    "rotary positions nothing is wrong any more; with a table of positions even a prompt alone is read one place off."
 )
 def mask_counted_from_1(model, prompts, pad_id, end_id, max_new):
     tokens, mask = padded(prompts, pad_id)

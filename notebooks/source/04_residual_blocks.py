@@ -271,7 +271,7 @@ alt = "Alone: activations and gradient fade ten-million-fold; in the others, nei
 alt += "alone and norm only fall to 0, post-norm below 0.001, pre-norm stays above 0.1."
 plots.show(figure, alt)
 # %% [markdown]
-# Read the left and right panels from left to right, which is the way up. Read the middle one from right to left, because the gradient comes down. (A spread of $10^{-7}$ is rounding error, so that in float32 the tokens are equal.) The two numbers that matter are at the ends of the curves:
+# Read the left and right panels from left to right, which is the way up. Read the middle one from right to left, because the gradient comes down. (A spread of $10^{-7}$ is rounding error, so the tokens are equal as far as float32 can tell.) The two numbers that matter are at the ends of the curves:
 
 # %% tolerance=0.5
 print("24 layers     gradient that arrives   spread of the tokens")
@@ -332,12 +332,12 @@ assert norm_only.min() > 2.25
 assert faded.max() < 2
 assert faded.mean() > pre.mean()
 # %% [markdown]
-# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training sets the third stack apart from the first two. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess, at 2.30 to 2.31. (How a stack can learn at all from a ten-millionth of the gradient is the subject of the first *Extra*.)
+# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training widens the gap between the third stack and the first two. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess, at 2.30 to 2.31. (How a stack can learn at all when only a ten-millionth of the gradient arrives at its first layer is the subject of the first *Extra*.)
 #
 # This points to the collapse. But there is something odd about it. Equal tokens could still say *which* digits were read, for a loss of 1.19, and *norm only* does not even do that.
 
 # %% [markdown]
-# So let us look at the vectors that leave these stacks once more. This time we ask not only how far the tokens of a sentence lie apart, but also how far the *sentences* do, by the spread of their mean vectors. We do it before and after the training:
+# So let us look once more at the vectors that leave these stacks. This time we ask not only how far the tokens of a sentence lie apart, but also how far the *sentences* do, by the spread of their mean vectors. We do it before and after the training:
 
 # %% tolerance=30
 def both_spreads(top):
@@ -410,10 +410,12 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. (In the fresh stack the tokens have also drawn together, to a spread of 0.003. If each token attends to itself alone, they stay far apart.)
-#
-# That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
-#
+# All six end far worse than a guess. That their loss is so large comes from the growth: with one norm behind the stack it is a guess, 2.24 to 2.32. That they do not learn is the collapse once more. In the fresh stack the tokens have drawn together, to a spread of 0.003, because what they have in common grows far more than their differences. If each token attends to itself alone, the numbers grow as much, but the tokens stay far apart. With a norm behind the stack and a rate of 0.0003, such models learned to name their own digit in 80 steps (0.28 to 0.39), and with averaging they did not (2.24 to 2.30).
+
+# %% [markdown]
+# That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not. The norm keeps the numbers in bounds, and without it what the tokens have in common outgrows that vector.
+
+# %% [markdown]
 # Here are the stacks that told the two troubles apart, side by side. (Where each token attends to itself, the task was to name its own digit. With averaging, the same stacks hardly learned that task.)
 #
 # | the stack | the gradient arrives | the tokens differ | it learns |
@@ -459,7 +461,7 @@ for depth in (2, 6, 12, 24, 48):
     print(f"   {pre_norm[0]:.2f} to {pre_norm[1]:.2f}   {control[0]:.2f} to {control[1]:.2f}")
     assert depth < 12 or control[0] > 2 * post[1]
 # %% [markdown]
-# Each pair is the least and the largest of three fresh stacks. At six layers, the paper's depth, the tokens of post-norm are still well apart; at 48 next to nothing sets them apart. Without averaging they draw together as well, but far more slowly, so averaging is the main cause here and not the only one.
+# Each pair gives the smallest and the largest spread among three fresh stacks. At six layers, the paper's depth, the tokens of post-norm are still well apart; at 48 next to nothing sets them apart. Without averaging they draw together as well, but far more slowly, so averaging is the main cause here and not the only one.
 #
 # What becomes of the tokens in training depends on the size of the steps. Here are twelve post-norm layers with the learning rate of the first trainings, 0.003, and with a third of it (7 seconds):
 
@@ -659,7 +661,10 @@ for i in (0, 11, 15, 23):
 assert sizes[11] < sizes[23] / 1000
 assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 # %% [markdown]
-# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
+# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. This is all that sets the stack apart from *pre-norm*, whose gradients in each block are the same up to a power of 0.7: with $\varepsilon = 10^{-30}$ its models ended at 0.18, 0.12 and 0.21, as those of *pre-norm* did.
+
+# %% [markdown]
+# But the stack would also learn if its first layers did not move at all. With the embeddings and the layers 1 to 12 held fixed they ended at 1.35, 1.05 and 0.69, and with only the last layer and what reads it left to learn at 1.60 to 1.79. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
 
 # %% [markdown]
 # ## Extra: why four times as wide?
@@ -680,12 +685,12 @@ sizes = {name: sum(p.numel() for p in part.parameters()) for name, part in layer
 for name, size in sizes.items():
     print(f"{name:12} {size:9,} parameters, {size / sum(sizes.values()):.0%}")
 # %% [markdown]
-# Attention has four matrices of $d \times d$, the feed-forward network two of $d \times 4d$, which makes a third against two thirds. An *Extra* of lesson 06 trains a small model without its feed-forward networks, and without its cross-attention.
+# Attention has four matrices of $d \times d$, the feed-forward network two of $d \times 4d$, which makes a third against two thirds. An *Extra* of lesson 06 trains a small model without its feed-forward networks, and another one without its cross-attention.
 
 # %% [markdown]
 # ## Extra: the same in the package and in PyTorch
 #
-# `Residual` and `PreNormResidual`, in the package's module `blocks`, share one function, `residual_block`, which you have written above. They also have the paper's dropout (§5.4): "We apply dropout to the output of each sub-layer, before it is added to the sub-layer input and normalized." In training it sets a random share of the numbers to 0 (lesson 03); its default here is 0.
+# `Residual` and `PreNormResidual`, in the package's module `blocks`, share one function, `residual_block`, which you have written above. They also have the paper's dropout (§5.4): "We apply dropout to the output of each sub-layer, before it is added to the sub-layer input and normalized." In training it sets a share of the numbers to 0, drawn at random (lesson 03); its default here is 0.
 
 # %%
 from transformer_lab import LayerNorm, layer_norm
@@ -759,7 +764,7 @@ for name, normalise in (("layer norm", layer_norm_of), ("batch norm", batch_norm
     print(f"{name}: standard deviation", {size: round(value, 2) for size, value in at.items()})
 assert at[4] > 1.2 * at[16] > 2.4 * at[128]
 # %% [markdown]
-# After training, batch normalisation therefore replaces these means and variances by remembered averages, and so computes something else than in training. Layer normalisation computes the same in training and afterwards, for every token alone.
+# After training, batch normalisation therefore replaces these means and variances by remembered averages, and so computes something different from what it computes in training. Layer normalisation computes the same in training and afterwards, for every token alone.
 
 # %% [markdown]
 # ## Extra: a convolution of size 1

@@ -44,7 +44,7 @@ CUT_BY_THE_HEADER = """() => {
     const bar = document.querySelector(".top").getBoundingClientRect().bottom;
     return [...document.querySelectorAll("article :is(p, h2, h3, li, .cell_input)")].filter(one => {
         const { top, bottom } = one.getBoundingClientRect();
-        return top < bar - 2 && bottom > bar + 4;
+        return one.checkVisibility() && top < bar - 2 && bottom > bar + 4; // what is folded has a place, too
     }).map(one => one.textContent);
 }"""
 TOLD_LIGHT = "() => document.body.dataset.jpThemeLight"  # what views go by

@@ -122,7 +122,8 @@ def norm_behind_the_sublayer(x, sublayer, norm, norm_first):
 
 
 @residual_block.mistake(
-    "The pre-norm block is normalised a second time, after the sum. A pre-norm block has only the norm before its sub-layer."
+    "The pre-norm block is normalised a second time, after the sum. A pre-norm block has only the norm before its "
+    "sub-layer."
 )
 def pre_norm_and_post_norm(x, sublayer, norm, norm_first):
     return norm(x + sublayer(norm(x) if norm_first else x))

@@ -512,6 +512,9 @@ def test_an_exercise_can_be_taken_elsewhere_from_a_phone(browser, site):
         card.get_by_role("button", name="Copy link").click()
         expect(card.get_by_role("button", name="Copied")).to_be_visible()
         assert page.evaluate("() => navigator.clipboard.readText()").endswith("#exercise-sliding_window_mask")
+        page.locator(".closing").get_by_role("button", name="Copy link").click()
+        expect(page.locator(".closing").get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("() => navigator.clipboard.readText()").endswith("/15_since_llama.html")
         answer = page.locator("#exercise-bytes_per_token .answer")
         answer.scroll_into_view_if_needed()
         assert answer.bounding_box()["height"] < 600, "question, field and button in one window"
@@ -764,6 +767,18 @@ def test_who_scrolls_past_a_section_has_not_read_it(browser, site):
         seen = page.locator(".places a.seen").evaluate_all("all => all.map(one => one.hash)")
         words = "one => one.innerText.split(/\\s+/).length"
         assert [place for place in seen if page.locator(place).evaluate(words) > 150] == []
+
+
+def test_extras_are_no_part_of_what_is_to_be_read(browser, site):
+    with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
+        page = context.new_page()
+        page.add_init_script(FAST)
+        page.goto(f"{site}lessons/05_masking.html")
+        for heading in page.locator("#remember, #more").all():
+            heading.scroll_into_view_if_needed()
+            page.wait_for_timeout(2000)
+        expect(page.locator(".places [href='#remember'].seen")).to_have_count(1)
+        expect(page.locator(".places [data-kind=extra] a.seen")).to_have_count(0)
 
 
 def test_a_download_is_filled_with_the_address_that_the_page_has(page, site):

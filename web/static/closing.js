@@ -1,5 +1,6 @@
 // The end of a lesson: what was predicted above its views is kept, and what was done there can be sent as a picture.
 
+import { sayDone } from "./elements.js";
 import { saved } from "./picture.js";
 import { recordPrediction } from "./progress.js";
 
@@ -60,7 +61,6 @@ if (closing) {
   button.classList.add("ready");
   button.onclick = async () => {
     await saved(await pictureOf(closing), `${closing.dataset.knot.replaceAll("_", "-")}.png`);
-    button.textContent = "Saved";
-    setTimeout(() => (button.textContent = "Save as picture"), 2000);
+    sayDone(button, "Saved", "Save as picture");
   };
 }

@@ -14,3 +14,9 @@ export const html = (text, name = "div") => Object.assign(document.createElement
 
 export const shown = (value) => (Array.isArray(value) ? `[${value.map(shown).join(", ")}]` : rounded(value));
 const rounded = (x) => (typeof x === "number" ? String(Number.isInteger(x) ? x : Number(x.toPrecision(4))) : String(x));
+
+// What a button says once it has done its work, before it offers it again.
+export function sayDone(button, done, words) {
+  button.textContent = done;
+  setTimeout(() => (button.textContent = words), 2000);
+}

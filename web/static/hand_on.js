@@ -1,6 +1,7 @@
 // Below each view: its link, which leads to exactly what is seen, and its picture. The link names the view and what of
 // it was changed (`?sharpness=3#view-arcs`), and whoever follows it finds the view set so.
 
+import { sayDone } from "./elements.js";
 import { pictureOf, saved } from "./picture.js";
 import { changedFrom, inWords, set, settingsOf } from "./settings.js";
 
@@ -92,20 +93,20 @@ function waitWith(node, bar) {
   follow();
 }
 
-// The link of an exercise, or what a lesson asks its readers to guess: on a phone by the sheet for sharing.
+// The link of a lesson or an exercise, or what a lesson asks to be guessed: on a phone by the sheet for sharing.
 function offerLink(button) {
   const canSend = matchMedia("(pointer: coarse)").matches && navigator.share;
-  const { asks } = button.dataset;
-  const words = asks ? button.textContent : canSend ? "Send it to a computer" : "Copy link";
+  const { asks, send } = button.dataset; // a lesson's own has neither
+  const offer = send ? "Send it to a computer" : "Share";
+  const words = asks ? button.textContent : canSend ? offer : "Copy link";
   button.textContent = words;
   button.classList.add("ready");
   button.onclick = async () => {
-    const url = new URL(location.pathname + (asks ? "" : `#${button.dataset.send}`), location.href).href;
-    const text = asks ?? `${document.title}: ${button.dataset.send.replace("exercise-", "")}`;
+    const url = new URL(location.pathname + (send && `#${send}`), location.href).href;
+    const text = asks ?? [document.title, send.replace("exercise-", "")].filter(Boolean).join(": ");
     if (canSend) return navigator.share({ title: document.title, text, url }).catch(() => {});
     await copy(asks ? `${asks}\n${url}` : url);
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = words), 2000);
+    sayDone(button, "Copied", words);
   };
 }
 
@@ -126,8 +127,7 @@ function offerCode(button) {
   button.classList.add("ready");
   button.onclick = async () => {
     await copy(button.dataset.copy);
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy"), 2000);
+    sayDone(button, "Copied", "Copy");
   };
 }
 

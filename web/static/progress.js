@@ -47,7 +47,7 @@ export function bring(text) {
 // ── a lesson: which of its sections were read ──
 
 const lesson = document.querySelector(".rail a[aria-current]")?.dataset.knot;
-const sections = [...document.querySelectorAll("article > section > section, .closing > section")]; // without Extras
+const sections = [...document.querySelectorAll("article > section:not(.extras) > section, .closing > section")]; // without Extras
 
 // A section was read when nearly all of its blocks have stood in the window for as long as it takes to skim them. Whoever
 // jumps over a section, or scrolls past it, has not read it.

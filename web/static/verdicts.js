@@ -1,6 +1,6 @@
 // What a card says of an answer: the named slip, yours beside what is expected, or what was found out and the next step.
 
-import { element, html, shown } from "./elements.js";
+import { element, html, sayDone, shown } from "./elements.js";
 import { picture } from "./grids.js";
 import { copy } from "./hand_on.js";
 import { kept } from "./progress.js";
@@ -44,8 +44,7 @@ function sharing(table, able) {
   const text = `I worked this out: ${able.textContent.trim()} Right in all ${table.cases.length} cases. Can you do it?`;
   button.onclick = async () => {
     await copy(`${text} (Transformer Lab, ${lesson}) ${address(table.name)}`);
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = words), 2000);
+    sayDone(button, "Copied", words);
   };
   return button;
 }

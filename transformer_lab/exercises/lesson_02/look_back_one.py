@@ -68,7 +68,7 @@ def looks_ahead(positions):
 
 
 @look_back_one.mistake(
-    "Each position looks at itself: query and key are the same vector. The query has to move by one."
+    "Each position looks at itself, because its query matches its own key best. The query has to move by one."
 )
 def looks_at_itself(positions):
     eye = torch.eye(positions.size(1))
@@ -92,13 +92,19 @@ def one_hot_only(positions):
     return 100 * torch.cat([eye[:1], eye[:-1]]), eye
 
 
-@look_back_one.mistake("It looks two positions back: query *and* key are moved, by one each in opposite directions.")
+@look_back_one.mistake(
+    "It looks two positions back. That is what comes out if query *and* key are moved, by one each in opposite "
+    "directions: move only one of them."
+)
 def moved_twice(positions):
     before, after = torch.cat([positions[:1], positions[:-1]]), torch.cat([positions[1:], positions[-1:]])
     return 10 * positions.size(1) ** 0.5 * positions.T @ before, positions.T @ after
 
 
-@look_back_one.mistake("Every position attends to position 0, whatever its own is: all positions have the same query.")
+@look_back_one.mistake(
+    "Every position attends to position 0, whatever its own is. Each needs a query of its own, which matches the key "
+    "of the position before it."
+)
 def looks_at_the_first(positions):
     first = positions[:1].expand_as(positions)
     return 10 * positions.size(1) ** 0.5 * positions.T @ first, torch.eye(positions.size(1))

@@ -169,7 +169,7 @@ def self_attention_always(query, key, value, w_q, w_k, w_v, w_o, n_heads):
     return joined(attended(q, k, v, q.size(-1))) @ w_o
 
 
-@multi_head_attention.mistake("The softmax runs over the queries (or heads), not over the keys.")
+@multi_head_attention.mistake("The softmax runs over the queries, not over the keys.")
 def softmax_over_the_queries(query, key, value, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = (heads_of(x, n_heads) for x in (query @ w_q, key @ w_k, value @ w_v))
     return joined(attended(q, k, v, q.size(-1), dim=-2)) @ w_o

@@ -52,8 +52,8 @@ split_heads = Exercise(
 
 
 @split_heads.mistake(
-    "A straight view to (B, h, T, d_head): the shape is right, but the numbers are not. It gives whole runs of "
-    "*tokens* to each head, so that a head sees some tokens in full and others never."
+    "A straight view to (B, h, T, d_head): the shape is right, but the numbers are not. It cuts the sentence into runs "
+    "of *tokens*, one for each head, so that a head sees one part of the sentence and never the others."
 )
 def straight_view(x, n_heads):
     return x.reshape(x.size(0), n_heads, x.size(1), -1)

@@ -82,7 +82,9 @@ def the_product(periods, with_cosine):
     return prod(halves(periods, with_cosine))
 
 
-@first_repeat.mistake("You add the periods up. After that many positions hardly any hand has come round.")
+@first_repeat.mistake(
+    "You add the periods up. A sum is seldom a multiple of each of its terms, so some hand has not come round by then."
+)
 def the_sum(periods, with_cosine):
     return sum(halves(periods, with_cosine))
 

@@ -178,8 +178,8 @@ def absolute_offset(offset, d_model):
 
 
 @shift_matrix.mistake(
-    "A negative offset gives the identity: a loop over `range(offset)` has no round then, and nothing moves. A step "
-    "back is the transpose of a step ahead."
+    "A negative offset gives the identity, as a loop over `range(offset)` would: it has no round then, and nothing "
+    "moves. A step back is the transpose of a step ahead."
 )
 def never_back(offset, d_model):
     return blocks(angles(max(offset, 0), d_model))

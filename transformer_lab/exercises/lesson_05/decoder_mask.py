@@ -92,7 +92,7 @@ def no_axis_of_heads(tokens, pad_id):
     return triangle(tokens) & (tokens != pad_id)[:, None, :]
 
 
-@decoder_mask.mistake("The product of two masks of numbers is a mask of numbers. Make it torch.bool.")
+@decoder_mask.mistake("The mask holds numbers, as a product of two masks of numbers does. Make it torch.bool.")
 def product_of_floats(tokens, pad_id):
     return triangle(tokens).float() * (tokens != pad_id).float()[:, None, None, :]
 

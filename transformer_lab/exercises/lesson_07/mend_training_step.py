@@ -91,10 +91,10 @@ def stepped(weights, loss, rate):
     return weights.detach() - rate * gradient, loss.detach()
 
 
-SHIFT = "The targets are still the inputs: the model learns to say the token that it was given."
+SHIFT = "The targets are still the inputs: the model is asked for the token that it was given."
 
 
-PADDING = "Padding still counts: more padding makes a different loss, and the model learns to say padding."
+PADDING = "Padding still counts: more of it makes a different loss, and the model is asked to say it."
 
 
 SIGN = "The gradient is still added: it points to where the loss *grows*."
@@ -192,7 +192,7 @@ def padding_of_the_inputs(weights, tokens, rate, pad_id):
 
 
 @mend_training_step.mistake(
-    "The losses are summed, not averaged: the step grows with the batch, and the loss with the length of its sentences."
+    "The losses are summed, not averaged, so that both the loss and the step grow with the number of words in the batch."
 )
 def summed(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])

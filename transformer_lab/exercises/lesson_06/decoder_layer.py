@@ -246,7 +246,10 @@ def memory_added(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The cross-attention has no residual connection: the target forgets what it has read of itself.")
+@decoder_layer.mistake(
+    "The cross-attention has no residual connection, so that what the target has read of itself decides where it looks "
+    "in the memory, and is not passed on."
+)
 def no_residual_around_cross_attention(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):

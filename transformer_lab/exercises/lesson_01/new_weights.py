@@ -76,8 +76,8 @@ def shift_added_to_the_weights(weights, shift, factor):
 
 
 @new_weights.mistake(
-    "You multiply the *weights* by the factor, which cancels when they are divided by their sum. The factor of a score "
-    "is an exponent of its weight."
+    "Your weights do not change, whatever the factor is. (If you multiply the *weights* by it, it cancels when they "
+    "are divided by their sum.) The factor of a score is an exponent of its weight."
 )
 def factor_of_the_weights(weights, shift, factor):
     return normalised(factor * weights)

@@ -56,8 +56,8 @@ def places(tokens, encoding):
 
 
 @embed.mistake(
-    "The embeddings are not multiplied by √d_model. They start with numbers of about 1/√d_model, far smaller than those "
-    "of the encoding, and the factor brings the two to a similar size."
+    "The embeddings are not multiplied by √d_model. They start with numbers of about 1/√d_model, far smaller than "
+    "those of the encoding, and the factor brings the two to a similar size."
 )
 def not_scaled(tokens, table, encoding):
     return table[tokens] + places(tokens, encoding)

@@ -192,7 +192,8 @@ def padding_of_the_inputs(weights, tokens, rate, pad_id):
 
 
 @mend_training_step.mistake(
-    "The losses are summed, not averaged, so that both the loss and the step grow with the number of words in the batch."
+    "The losses are summed, not averaged, so that both the loss and the step grow with the number of words in the "
+    "batch."
 )
 def summed(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])

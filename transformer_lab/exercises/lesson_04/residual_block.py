@@ -82,12 +82,12 @@ def added_to_itself(x, sublayer, norm, norm_first):
     return result + result if norm_first else norm(result + result)
 
 
-@residual_block.mistake("The norm comes after the sum in both cases, because `norm_first` is never used.")
+@residual_block.mistake("The norm comes after the sum in both cases, so `norm_first` changes nothing.")
 def always_post_norm(x, sublayer, norm, norm_first):
     return norm(x + sublayer(x))
 
 
-@residual_block.mistake("The norm comes before the sub-layer in both cases, because `norm_first` is never used.")
+@residual_block.mistake("The norm comes before the sub-layer in both cases, so `norm_first` changes nothing.")
 def always_pre_norm(x, sublayer, norm, norm_first):
     return x + sublayer(norm(x))
 

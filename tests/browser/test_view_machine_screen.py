@@ -687,12 +687,12 @@ PICTURE_TOP = """() => {
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_picture_of_all_matrices_comes_first(browser, address, size):
-    """At most one row of controls, and a sentence, stand above it; a phone pulls it sideways, and not the page."""
+    """A row of controls, where to begin and, on a desk, the legend stand above it; a phone pulls it sideways."""
     page = opened(browser, f"{address}/light.html", size)
     page.get_by_role("button", name="every matrix").click()
     pan = page.locator(".tl-pan")
     expect(pan).to_be_visible()
-    assert page.evaluate(PICTURE_TOP) <= (110 if size == "desk" else 220)
+    assert page.evaluate(PICTURE_TOP) <= (140 if size == "desk" else 235)
     expect(page.locator(".tl-strip")).to_be_visible(visible=size == "phone")
     box = pan.bounding_box()
     assert box["y"] + box["height"] <= SIZES[size][1]
@@ -703,18 +703,55 @@ def test_the_picture_of_all_matrices_comes_first(browser, address, size):
     pulled = pan.evaluate("one => { one.scrollLeft = 200; return one.scrollLeft; }")
     assert pulled == (0 if size == "desk" else 200)
     if size == "phone":
-        ends = page.locator(".tl-ends b").bounding_box()
-        assert box["x"] < ends["x"]
-        assert ends["x"] + ends["width"] <= box["x"] + box["width"] + 1
-        expect(page.locator(".tl-ends b")).to_have_text("ein0.99 sure")
         port = page.locator(".tl-strip i").bounding_box()
         assert port["x"] > box["x"] + 40, "it shows how far the map was pulled"
-    outside = """() => [...document.querySelectorAll('.tl-back > :not(.tl-writes) button, .tl-stack p')]
+    outside = """() => [...document.querySelectorAll('.tl-back > :not(.tl-writes) button, .tl-stack button')]
         .filter(one => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth)
         .map(one => one.textContent)"""
     assert page.evaluate(outside) == []
     words = page.locator(".tl-words").bounding_box()
     assert words["x"] == pytest.approx(box["x"], abs=1), "the words stay in sight"
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
+    assert page.locator(".tl-words :is(span, em), .tl-route *").evaluate_all(cut) == []
+    page.close()
+
+
+def test_the_map_names_three_places_to_begin_and_a_press_opens_each(sized):
+    sized.get_by_role("button", name="every matrix").click()
+    places = sized.get_by_role("group", name="three places to begin")
+    one, look, end = (sized.locator(".tl-route button").nth(i) for i in range(3))
+    expect(places).to_contain_text("Follow “ein” through every matrix:")
+    expect(sized.locator(".tl-beads b")).to_have_text(["1", "2", "3"])
+    if sized.viewport_size["width"] > 1000:
+        keys, pan = (sized.locator(one).bounding_box() for one in (".tl-keys", ".tl-pan"))
+        assert keys["y"] + keys["height"] <= pan["y"], "the legend is seen with the map"
+    for place, says in (
+        (one, "“one” and its place become 128 numbers"),
+        (look, "To write “ein” it looks most at “one”: 0.65"),
+        (end, "After “tausend” it writes “ein”: 0.99 sure"),
+    ):
+        place.click()
+        expect(sized.locator(".tl-lead .tl-title")).to_have_text(says)
+        expect(place).to_have_attribute("aria-pressed", "true")
+        sized.get_by_role("button", name="every matrix").click()
+        expect(place).to_have_attribute("aria-pressed", "false")
+
+
+@pytest.mark.parametrize("still", [False, True])
+def test_a_phone_scrolls_to_the_picture_that_is_opened_unless_motion_is_reduced(browser, address, still):
+    page = opened(
+        browser,
+        f"{address}/light.html#s={SENTENCE}&t=3&layer=1&view=map",
+        "phone",
+        "reduce" if still else "no-preference",
+    )
+    page.set_viewport_size({"width": 390, "height": 600})
+    page.get_by_role("button", name="looks most at").click()
+    expect(page.locator(".tl-heads svg")).to_be_visible()
+    page.wait_for_timeout(900)
+    box = page.locator(".tl-heads").bounding_box()
+    assert (box["y"] + box["height"] <= 601) != still
+    assert page.evaluate("document.activeElement.textContent") == "every matrix"
     page.close()
 
 

@@ -17,11 +17,12 @@ const hashes = async (folder, names) =>
     await Promise.all(names.map(async (name) => [basename(name), hash(await readFile(folder + name))])),
   );
 
-// Styles are texts, which esbuild leaves as they are: their indents, and spaces and ends of lines around marks, are
-// not sent. What the machine's repeat most is sent as one letter, which no style has, and which the page replaces: what
+// Styles are texts, which esbuild leaves as they are: their comments and indents, and spaces and ends of lines around
+// marks, are not sent. What the machine's repeat most is sent as one letter, which no style has, and which the page replaces: what
 // stands for a letter and more comes behind it.
 const tightened = (css) =>
   css
+    .replace(/\/\*.*?\*\//g, "")
     .replace(/^ +/gm, "")
     .replace(/ ?([{};:,]) /g, "$1")
     .replace(/^(?!\/\/)(.*[{};,])\n/gm, "$1")
@@ -40,6 +41,10 @@ const OFTEN = [
   ["Y", "min-|"],
   ["J", "margin"],
   ["W", "padding"],
+  ["M", ".tl-"],
+  ["D", "-width:"],
+  ["U", "stroke"],
+  ["O", "grid-template-columns:"],
 ];
 const shortened = (css) => {
   const taken = OFTEN.filter(([letter]) => css.includes(letter));

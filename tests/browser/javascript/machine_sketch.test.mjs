@@ -7,8 +7,8 @@ import { fakePage, fakePictures, fixtures, load, notedCanvas } from "./support.m
 
 fakePage();
 fakePictures();
-const [{ sketchOf }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] = await Promise.all(
-  ["machine_sketch", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
+const [{ sketchOf }, { stopsOf }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] = await Promise.all(
+  ["machine_sketch", "machine_route", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
 );
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
@@ -62,6 +62,28 @@ test("the name stands over the part, and the page follows keys but not the mouse
   assert.ok(spot.hidden);
 });
 
+test("the places to begin have their numbers over their parts, behind the title", () => {
+  const { sketch, beads } = drawn();
+  const { items } = sketch.node.layout;
+  const steps = beads.querySelectorAll("b");
+  assert.deepEqual(
+    steps.map((one) => one.textContent),
+    ["1", "2", "3"],
+  );
+  stopsOf(machine.n_layers).forEach((key, i) => {
+    const { x, y } = items.find(({ part }) => part.key === key);
+    assert.ok(parseFloat(steps[i].style.left) > x + 20 && parseFloat(steps[i].style.top) === y - 16);
+  });
+});
+
+test("the names have the room that the longest of them needs", () => {
+  const { sketch, state } = drawn();
+  const short = sketch.node.layout.labels;
+  const { fed, ...names } = state.names();
+  sketch.paint({ names: { ...names, fed: fed.with(0, "siebenhundertneunzig") }, shares: state.shares() });
+  assert.ok(sketch.node.layout.labels > short && short >= 100);
+});
+
 test("Enter presses what is under the cursor", () => {
   const { key, pressed } = drawn();
   key("End");
@@ -78,7 +100,7 @@ test("the words stand beside their rows, and one that is pressed is to be follow
   const all = () => words.querySelectorAll("span");
   const lit = () => all().flatMap((one, i) => (one.classes.has("tl-lit") ? [i] : []));
   assert.equal(all().length, source.length + 2 * fed.length);
-  assert.equal(beads.children.length, bands.length);
+  assert.equal(beads.querySelectorAll("i").length, bands.length);
   change({ at: 1 });
   const [first] = lit();
   assert.deepEqual(

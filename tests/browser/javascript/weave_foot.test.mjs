@@ -77,7 +77,7 @@ test("who has found all is told so, and can keep a picture that says it", () => 
   assert.deepEqual(seen(), ["Save the picture “I broke it five ways”", "mend all"]);
   buttons.forEach((one) => one.onclick());
   assert.deepEqual([kept, mended], [1, 1]);
-  assert.match(puzzle.node.textContent, /You have found what these parts are for.*Positions say in which order/);
+  assert.match(puzzle.node.textContent, /You have found what these parts are for.*Positions matter, because/);
   shown([]);
   assert.ok(!puzzle.won && !/You have found/.test(puzzle.node.textContent), "another sentence is another riddle");
   assert.equal(waysOf(1), "I broke it one way");

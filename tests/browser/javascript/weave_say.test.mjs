@@ -39,6 +39,8 @@ test("what a cut has changed, and what was before", () => {
     `${now}wrote the same and looked most at “one”, 0.65.`,
   );
   assert.match(sayLook({ ...cut, before: { token: undefined, shares: [0] } }), /Before the sentence had ended here\.$/);
+  const why = "Norms keep numbers small.";
+  assert.match(sayLook({ ...cut, why }), /and writes “vier”\. Norms keep numbers small\.$/);
   assert.match(sayLook({ ...cut, cuts: [] }), /^With the change it looks/);
   assert.match(sayLook({ ...cut, cuts: [], puts: ["four for one"] }), /^With four for one it looks/);
   assert.match(sayLook({ ...cut, puts: ["four for one"] }), /^Without positions, with four for one it looks/);

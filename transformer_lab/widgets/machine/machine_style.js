@@ -24,10 +24,24 @@ export const STYLE = `
   background: linear-gradient(var(--tl-change), var(--tl-change)) bottom / 100% 3px no-repeat;
 }
 .tl-machine .tl-stack { min-height: 36px; align-items: center; display: grid; }
-.tl-machine.tl-view .tl-stack p { margin: 0; max-width: none; font-size: 15px; line-height: 1.3; }
-.tl-machine .tl-stack p b + b { font: 700 17px/1 var(--tl-serif); }
+.tl-machine .tl-route {
+  display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; font-size: 14px; padding-bottom: 4px;
+}
+.tl-machine .tl-zoom .tl-route button {
+  display: flex; gap: 8px; align-items: center; padding: 2px 12px 2px 6px; min-height: 32px; border-radius: 18px;
+  font: inherit; color: inherit; background: none; text-align: left; cursor: pointer;
+}
+.tl-machine .tl-route [aria-pressed=true] i { background: var(--tl-paper); color: var(--tl-ink); }
+.tl-machine .tl-route span b { font: 700 15px/1 var(--tl-serif); }
+.tl-machine :is(.tl-route i, .tl-beads b) {
+  font: 700 12px/18px var(--tl-sans); flex: none; width: 18px; border-radius: 9px; text-align: center;
+  background: var(--tl-ink); color: var(--tl-paper);
+}
+.tl-machine .tl-beads b { position: absolute; line-height: 16px; width: 16px; }
+.tl-machine .tl-pan:not(.tl-end) { mask: linear-gradient(90deg, #000 calc(100% - 48px), #0000); }
 .tl-machine .tl-changes { display: flex; flex-wrap: wrap; gap: 0 16px; align-items: center; }
-.tl-machine .tl-keys { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; color: var(--tl-soft); }
+.tl-machine .tl-keys { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; color: var(--tl-soft);
+  padding: 4px 0; }
 .tl-machine .tl-keys span { display: flex; gap: 8px; align-items: center; }
 .tl-machine .tl-keys i { width: 22px; height: 14px; background: var(--tl-amber); }
 .tl-machine .tl-keys .tl-k-band { opacity: .45; }
@@ -45,13 +59,6 @@ export const STYLE = `
 .tl-machine .tl-strip canvas { display: block; }
 .tl-machine .tl-strip i { position: absolute; inset: -1px auto -1px 0; border: 2px solid var(--tl-ink);
   border-radius: 8px; box-sizing: border-box; pointer-events: none; }
-.tl-machine .tl-ends { grid-area: 1 / 1; justify-self: end; position: sticky; right: 0; width: 92px;
-  pointer-events: none; background: linear-gradient(90deg, #0000, var(--tl-paper)); }
-.tl-machine .tl-end .tl-ends { visibility: hidden; }
-.tl-machine .tl-ends b { position: absolute; right: 0; min-width: 72px; box-sizing: border-box; padding: 0 6px;
-  border: 2px solid var(--tl-ink); border-radius: 6px; background: var(--tl-paper); font: 700 16px/1 var(--tl-serif);
-  display: grid; align-content: center; }
-.tl-machine .tl-ends small { font: 12px/1.1 var(--tl-sans); }
 .tl-machine .tl-pan { position: relative; display: grid; grid-template: auto / max-content; overflow-x: auto; }
 .tl-machine .tl-pan > :is(canvas, .tl-words) { grid-area: 1 / 1; }
 .tl-machine .tl-words { position: sticky; left: 0; z-index: 1; background: var(--tl-paper); }
@@ -63,10 +70,9 @@ export const STYLE = `
   position: absolute; right: 5px; line-height: 18px; font-size: 12px; color: var(--tl-soft);
 }
 .tl-machine .tl-words span:hover { text-decoration: underline; }
-.tl-machine .tl-words .tl-lit { text-align: right; }
 .tl-machine .tl-words em { display: block; font-size: 12px; font-style: normal; font-weight: 400; overflow: hidden;
   text-overflow: ellipsis; }
-.tl-machine .tl-words .tl-lit { font-weight: 700; box-shadow: inset 0 0 0 1px var(--tl-ink); }
+.tl-machine .tl-words .tl-lit { text-align: right; font-weight: 700; box-shadow: inset 0 0 0 1px var(--tl-ink); }
 .tl-machine .tl-left .tl-says {
   color: var(--tl-soft); font-size: 13px; min-height: 1.5em; max-width: none; margin-top: 4px;
 }
@@ -85,10 +91,18 @@ export const STYLE = `
 .tl-machine.tl-view .tl-say { margin: 0; max-width: none; line-height: 1.4; font-size: 13px; }
 .tl-machine .tl-say i { font: italic 16px var(--tl-serif); white-space: nowrap; margin-right: 8px; }
 .tl-machine .tl-say small { font-size: 13px; color: var(--tl-soft); }
+@container (max-width: 999px) { .tl-machine .tl-route > span { flex-basis: 100%; } }
 @container (max-width: 619px) {
   .tl-machine .tl-zoom .tl-back { flex-wrap: wrap; gap: 4px 8px; margin: 2px 0; }
   .tl-machine .tl-zoom .tl-back button { padding: 4px 8px; min-height: 40px; }
-  .tl-machine.tl-view .tl-stack p { font-size: 13px; }
+  .tl-machine .tl-route {
+    display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 4px; align-items: stretch; font-size: 12px;
+    line-height: 1.25; padding-bottom: 2px;
+  }
+  .tl-machine .tl-route span b { font-size: 13px; }
+  .tl-machine .tl-route > span { grid-column: 1 / -1; }
+  .tl-machine .tl-zoom .tl-route button { align-items: start; border-radius: 8px; padding: 3px 4px; gap: 4px; }
+  .tl-machine .tl-keys { order: 1; }
   .tl-machine .tl-back .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { flex-basis: 100%; gap: 0; }
   .tl-machine .tl-stack { min-height: 0; }
@@ -107,7 +121,7 @@ export const STYLE = `
 .tl-machine .tl-back button {
   border-color: var(--tl-edge); min-height: max(36px, var(--tl-target)); padding: 4px 12px; border-radius: 6px;
 }
-.tl-machine .tl-zoom .tl-bar button[aria-pressed=true] {
+.tl-machine .tl-zoom :is(.tl-bar, .tl-route) button[aria-pressed=true] {
   background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper);
 }
 .tl-machine .tl-zoom button { border-color: var(--tl-edge); }

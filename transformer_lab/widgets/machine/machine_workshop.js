@@ -4,6 +4,7 @@
 import { changeChips, crumbsOf, exampleSearch, field, tokenRows } from "./machine_controls.js";
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { legendOf } from "./drawing/machine_legend.js";
+import { routeOf } from "./drawing/machine_route.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
 import { flowOf } from "./near/machine_flow.js";
 import { foldOf, leadOf } from "./near/machine_lead.js";
@@ -47,11 +48,19 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     ...{ state, machine, change },
     follow: (side, t) =>
       side === "encoder" ? change({ ...inEncoder(), cell: [t, 0] }) : change({ at: t, cell: null }),
-    press: (place) => {
-      const what = state.pressed(place);
-      if (!what) return;
-      if (what.zoomed && !state.now.zoomed) grows = middleOf(place);
-      change(what.zoomed ? { ...what, fromMap: state.now.fromMap || !state.now.zoomed } : what);
+    press: (place) => press(place),
+  });
+  const press = (place) => {
+    const what = state.pressed(place);
+    if (!what) return;
+    if (what.zoomed && !state.now.zoomed) grows = middleOf(place);
+    change(what.zoomed ? { ...what, fromMap: state.now.fromMap || !state.now.zoomed } : what);
+  };
+  const route = routeOf({
+    ...{ state, machine },
+    open: (key) => {
+      change({ mode: 0 });
+      press(sketch.node.layout?.items.find(({ part }) => part.key === key) ?? state.partOf(key));
     },
   });
   const middleOf = ({ x, y, width, height }) => {
@@ -105,23 +114,20 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     "aria-label": "← back to the weave",
   });
   out.replaceChildren("← ", element("span", { class: "tl-long" }, "back to the "), "weave");
-  let [focusSum, grows] = [false, null];
+  let [focusSum, grows, was] = [false, null, null];
   const goto = (number) => {
     change(state.followed(number));
     focusSum = true; // what was pressed will be gone
   };
   const modeBar = element("div", { class: "tl-segments tl-modes" }, ...modes);
   const under = element("div", { class: "tl-changes" }, tokens.before, chips.node, example.node);
-  const left = element("div", { class: "tl-leftside" }, sketch.room, sketch.strip.room, legend.keys, under);
+  const left = element("div", { class: "tl-leftside" }, legend.node, sketch.room, sketch.strip.room, under);
   const share = element("div", { class: "tl-share" });
   const head = element("div", { class: "tl-back" }, out, modeBar, tokens.writes, crumbs.node);
   const me = { out, sketch, right, propose, share, toMachine, pictured: null };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head],
-    ...[
-      element("div", { class: "tl-stack" }, legend.sentence, swapBar),
-      element("div", { class: "tl-both" }, left, right),
-    ],
+    ...[element("div", { class: "tl-stack" }, route.node, swapBar), element("div", { class: "tl-both" }, left, right)],
     share,
   );
   // One step back: from a number that was followed, from a part to the map, from the map to the weave.
@@ -139,6 +145,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   const grow = ([x, y]) => {
     crumbs.node.querySelector("button").focus(); // what was pressed is gone
     if (still()) return;
+    intoSight(); // while it is as large as it will be
     for (const { node } of [heads, flow]) {
       const { left, top } = node.getBoundingClientRect();
       const from = `${x - left}px ${y - top}px`;
@@ -146,14 +153,23 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
       node.animate(way, { duration: 450, easing: "cubic-bezier(.2,.7,.2,1)" });
     }
   };
+  // A picture that ends below the window, as on a phone, is scrolled to for one who has opened it, if it then still
+  // has its headings.
+  const intoSight = () => {
+    if (!document.activeElement?.closest?.(".tl-zoom")) return;
+    const { node } = heads.node.hidden ? flow : heads;
+    const tall = node.getBoundingClientRect().bottom - me.node.getBoundingClientRect().top;
+    if (tall < innerHeight) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  };
   me.show = ({ look }) => {
     const { now, run } = state;
     const at = state.partOf(now.open);
     const looks = { source: look.names.source, shares: look.shares };
     [tokens, example].forEach((one) => one.show(looks));
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
-    swapBar.hidden = now.mode !== 2;
-    legend.sentence.hidden = now.mode === 2;
+    swapBar.hidden = now.zoomed || now.mode !== 2;
+    route.node.hidden = !swapBar.hidden;
+    route.show(look);
     const does = roleOf(at, machine, run);
     [role.textContent, equation.textContent, shapes.textContent] = [does.says, does.equation, does.shapes];
     if (document.activeElement !== from) from.value = now.other;
@@ -161,7 +177,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     crumbs.show(at);
     me.node.classList.toggle("tl-near", now.zoomed); // the strip stands for the whole
     for (const [node, there] of [
-      ...[modeBar, tokens.writes, sketch.room, legend.keys].map((one) => [one, !now.zoomed]),
+      ...[modeBar, tokens.writes, sketch.room, legend.node].map((one) => [one, !now.zoomed]),
       ...[crumbs.node, right].map((one) => [one, now.zoomed]),
     ])
       node.hidden = !there;
@@ -171,8 +187,10 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
     sketch.paint(seen);
     const shown = right.hidden ? shut(at.part.tabs[now.tab], run) : open(at, look.names);
+    const opened = now.zoomed && now.open;
     if (grows) grow(grows);
-    grows = null;
+    else if (opened && opened !== was && !still()) intoSight();
+    [grows, was] = [null, opened];
     return shown;
   };
   me.hover = () => sketch.paint(seen); // under another cursor all else is as it was

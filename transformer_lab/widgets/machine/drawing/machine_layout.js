@@ -1,7 +1,7 @@
 // Where the boxes of the machine and the parts in them stand, and which part is beside which. They stand as a score's
 // bars do: from left to right, in bands, and a token has the same row in all matrices of a band.
 //   const boxes = { encoder: boxesOf("encoder", …), decoder: … };
-//   const plan = layoutOf({ boxes, width, rows: [S, T], lit: { encoder: 6, decoder: 3 } });  // these rows are higher
+//   const plan = layoutOf({ boxes, width, rows: [S, T], lit: { encoder: 6, decoder: 3 }, labels: 100 });  // lit rows are higher
 // With `small`, the pixels of a band, it is a strip without words.
 
 export const [HEAD, BETWEEN] = [34, 12]; // over a band: the layer's name and those of its boxes; between two boxes
@@ -30,18 +30,17 @@ function bandsOf(boxes, side) {
 
 // { width, height, row, labels, bands: [{ side, rows: [{ y, high }], top, tall, left, right, boxes: [{ box, x, y,
 // width, height, parts }] }], items: [{ side, box, part, x, y, width, height }] }
-export function layoutOf({ boxes, width: room, rows, lit = {}, small = 0 }) {
+export function layoutOf({ boxes, width: room, rows, lit = {}, labels = 0, small = 0 }) {
   const narrow = room < 700;
   const { head, foot, gap, ahead, between, pad, right } = small
     ? SMALL
     : narrow
-      ? { ...LARGE, foot: 13, gap: 6 }
+      ? { ...LARGE, foot: 12, gap: 6 }
       : LARGE;
   const before = (box) => (isSelf(box) ? ahead : between);
   const gapsIn = (all) => sumOf(all, (box) => before(box) + pad * (shown(box).length - 1));
-  const labels = small ? 0 : narrow ? 88 : 100;
   const most = Math.max(...rows);
-  const row = small ? small / (most + 1.5) : Math.min(28, Math.max(6, (narrow ? 77 : 112) / (most - 1 || 1)));
+  const row = small ? small / (most + 1.5) : Math.min(28, Math.max(6, (narrow ? 77 : 104) / (most - 1 || 1)));
   const bands = ["encoder", "decoder"].flatMap((side) => bandsOf(boxes, side));
   const widest = Math.max(...bands.map(({ all }) => sizesIn(all) * LEAST + gapsIn(all)));
   const width = small ? room : Math.max(room, labels + widest + right);

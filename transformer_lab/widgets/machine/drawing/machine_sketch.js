@@ -4,15 +4,17 @@
 //   sketch.paint({ names, shares });
 
 import { layoutOf, neighbour, partAt } from "./machine_layout.js";
-import { paintMachine } from "./machine_overview.js";
+import { stopsOf } from "./machine_route.js";
+import { paintMachine, titlesOf } from "./machine_overview.js";
 import { stripOf } from "./machine_strip.js";
 import { topOf } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
+import { saidWide, wideOf } from "../weave/weave_marks.js";
 import { meanOf } from "../weave/weave_seen.js";
 import { still } from "../../shared/motion.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
 
-const NARROWEST = 280;
+const [NARROWEST, LOOKED] = [280, 84]; // pixels of the drawing, and of “looked at 0.65”
 const HINT = "Press a word to follow it, a matrix to look into it.";
 
 export function sketchOf({ state, machine, change, press, follow: pick }) {
@@ -24,8 +26,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
   const spot = element("div", { class: "tl-spot", "aria-hidden": "true", hidden: true }, tip); // the readout says it
   const words = element("div", { class: "tl-words", "aria-hidden": "true" }); // they stay where a finger pulls the rest
   const runs = element("div", { class: "tl-beads", "aria-hidden": "true" });
-  const ends = element("div", { class: "tl-ends", "aria-hidden": "true" }); // what is written, where one must pull
-  const pan = element("div", { class: "tl-pan" }, node, words, runs, spot, ends);
+  const pan = element("div", { class: "tl-pan" }, node, words, runs, spot);
   const room = element("div", { class: "tl-left" }, pan, says);
   const strip = stripOf({ state, pan, press });
   let [plan, half] = [null, 0]; // how wide it was when last in sight: out of sight JupyterLab gives it no width
@@ -43,7 +44,8 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     const { lit } = look;
     half = room.clientWidth || half;
     const rows = [run.src.length, run.target.length];
-    plan = layoutOf({ boxes: state.boxes, width: Math.max(NARROWEST, half), rows, lit });
+    const labels = roomOf(look.names);
+    plan = layoutOf({ boxes: state.boxes, width: Math.max(NARROWEST, half), rows, lit, labels });
     const context = resize(plan.width, plan.height);
     node.layout = plan;
     const cursor = now.cursor === null ? null : plan.items[now.cursor];
@@ -58,10 +60,10 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     if (cursor && follow) spot.scrollIntoView({ block: "nearest" });
     follow = false;
   };
-  const listWords = ({ names, shares, lit, run }) => {
-    const sure = run.steps[lit.decoder][run.target[lit.decoder]].toFixed(2);
-    const key = JSON.stringify([plan, names, shares, lit, sure]);
+  const listWords = ({ names, shares, lit }) => {
+    const key = JSON.stringify([plan, names, shares, lit]);
     if (key === listed) return;
+    const begins = !listed;
     listed = key;
     words.style.width = `${plan.labels - 4}px`;
     const wordOf = (side, { y, high }, t) => {
@@ -75,7 +77,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       }
       const share = reads ? Math.round(10 + 40 * shares[t]) : 0;
       const [size, tall] = [
-        `${Math.min(plan.labels < 100 ? 14 : 16, Math.max(12, high - 2))}px`,
+        `${Math.min(half < 700 ? 14 : 16, Math.max(12, high - 2))}px`,
         `${t === lit[side] ? high / 2 : high}px`,
       ];
       Object.assign(word.style, { top: `${y}px`, height: `${high}px`, lineHeight: tall, fontSize: size });
@@ -87,10 +89,6 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       word.style.top = `${top - 17}px`;
       return word;
     };
-    const { y, high } = plan.bands.at(-1).rows[lit.decoder];
-    const writes = element("b", {}, bare(names.written[lit.decoder]), element("small", {}, `${sure} sure`));
-    Object.assign(writes.style, { top: `${y}px`, height: `${high}px` });
-    ends.replaceChildren(writes);
     const listOf = (band) => [over(band), ...band.rows.map((row, t) => wordOf(band.side, row, t))];
     words.replaceChildren(...plan.bands.flatMap(listOf));
     // Along the rows that are followed a bead runs, from band to band.
@@ -100,8 +98,17 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       Object.assign(bead.style, { top: `${y + high / 2 - 5}px`, left: `${left}px` });
       return bead;
     });
-    runs.replaceChildren(...beads);
+    const boxes = plan.bands.flatMap((band) => band.boxes);
+    const steps = stopsOf(machine.n_layers).map((key, i) => {
+      const { box, x, parts } = boxes.find(({ parts }) => parts.some(({ part }) => part.key === key));
+      const [step, [title]] = [element("b", {}, `${i + 1}`), titlesOf(box, { x, parts })[0]];
+      Object.assign(step.style, { left: `${x + 4 + saidWide(title, false, 12)}px`, top: `${parts[0].y - 16}px` });
+      return step;
+    });
+    runs.replaceChildren(...beads, ...steps);
     if (still()) return;
+    const call = [{ boxShadow: "0 0 0 0 var(--tl-ink)" }, { boxShadow: "0 0 0 12px #0000" }];
+    if (begins) steps[0].animate(call, { duration: 1200, iterations: 4 });
     plan.bands.forEach(({ left, right }, i) => {
       const way = [{ opacity: 1 }, { opacity: 1, translate: `${right - left - 10}px` }];
       beads[i].animate(way, { duration: 700, delay: 700 * i });
@@ -158,6 +165,12 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     }),
   });
   return { node, room, paint, strip };
+}
+
+// The pixels that the longest word needs, and the longest note under one.
+function roomOf({ source, written, fed }) {
+  const most = (all, size, more) => Math.max(...all.map((name) => size * wideOf(`${more}${bare(name)}`)));
+  return 16 + Math.max(LOOKED, most([...source, ...written], 13, ""), most(fed, 10, "reads "));
 }
 
 // The rows that are followed: the output's, and of the input that of the part which is open, or else the one that is

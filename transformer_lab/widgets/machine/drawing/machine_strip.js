@@ -7,7 +7,7 @@ import { layoutOf, nearest } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
 import { canvas, element } from "../../shared/ui.js";
 
-const [TALL, LOW] = [28, 13]; // pixels of a band, beside a part and elsewhere
+const [TALL, LOW] = [28, 9]; // pixels of a band, beside a part and elsewhere
 
 export function stripOf({ state, pan, press }) {
   const { node, at, resize } = canvas("", { keys: false });

@@ -38,17 +38,17 @@ export function loudest(pushes, most = LOUD) {
 
 export function thoughtPicture({ before, after, active, token, pushes, names, own }, width) {
   const narrow = width < NARROW;
-  const [pitch, head, wide] = narrow ? [30, 24, width / 2 - 10] : [70, 30, width * 0.27];
+  const [pitch, head, wide] = narrow ? [28, 24, width / 2 - 10] : [70, 30, width * 0.27];
   const most = narrow ? 4 : 5;
   const look = { y: head, wide, pitch, size: narrow ? 16 : 25, name: narrow ? 86 : 132 };
   const rows = (shares) =>
     ranked(shares, most).map((k) => ({ word: names[k], value: shares[k].toFixed(2), share: shares[k] }));
   const [right, foot] = [width - wide, head + most * pitch];
-  const comb = narrow ? 110 : 210; // pixels of the longest bar
+  const comb = narrow ? 88 : 210; // pixels of the longest bar
   // Its hidden features stand between both lists, or under them.
   const slot = right - 144;
   const [x0, room, base] = narrow
-    ? [0, width, foot + 84 + comb]
+    ? [0, width, foot + 68 + comb]
     : [0.3 * width, Math.min(0.31 * width, slot - 14 - 0.3 * width), foot + 14];
   const each = room / active.length;
   const full = Math.max(...active, 1e-9);
@@ -72,7 +72,7 @@ export function thoughtPicture({ before, after, active, token, pushes, names, ow
       const [x, y] = [r(middleOf(i)), r(topOf(i) - 3)];
       const thick = r(1.5 + 6 * Math.abs(pushes[i] / pushes[named[0]]));
       const path = (d) => `<path class="w-push${pushes[i] < 0 ? " w-against" : ""}" stroke-width="${thick}" d="${d}"/>`;
-      if (narrow) return path(`M${x} ${y}C${x} ${y - 50} ${end[0]} ${foot + 64} ${end.join(" ")}`);
+      if (narrow) return path(`M${x} ${y}C${x} ${y - 50} ${end[0]} ${foot + 50} ${end.join(" ")}`);
       const at = head + 12 + k * 30;
       const says = label(signed(pushes[i], 2, true), slot + 28, at + 4.5, { anchor: "middle", more: "w-strong" });
       return path(`M${x} ${y}C${x} ${at} ${x} ${at} ${slot} ${at}`) + path(curveOf(slot + 56, at, ...end)) + says;

@@ -1,11 +1,13 @@
-// The sentence under a weave, from a state: where the followed token looks, and where it looked before a cut.
+// The sentence under a weave, from a state: where the followed token looks, and what a cut's part is for, or where it
+// looked before a change.
 
+import { PURPOSES } from "../weave/weave_cuts.js";
 import { sayLook } from "../weave/weave_say.js";
 import { meanOf } from "../weave/weave_seen.js";
 
 const MANY = 2; // parts whose names are said
 
-export function answerTo({ state, machine, nameOf, lacks }) {
+export function answerTo({ state, machine, nameOf, whole, single }) {
   const { now, run, intact } = state;
   const name = `decoder.layers.${now.layer}.cross_attention`;
   const shares = (one, off) => meanOf(one, name, machine.n_heads, off)[now.at] ?? [0];
@@ -15,7 +17,8 @@ export function answerTo({ state, machine, nameOf, lacks }) {
     ...{ token: nameOf(run.target[now.at]), p: run.steps[now.at][run.target[now.at]], names: state.names().source },
     puts: now.swaps.map(state.swapName).filter(Boolean),
     ...{ shares: shares(run, now.off), layer: now.layer, heads: machine.n_heads },
-    ...{ before: run === intact ? null : before, cuts: lacks },
+    ...{ before: run === intact ? null : before, cuts: lacksOf(state, whole, single) },
+    why: whole.length === 1 && !single.length && !now.swaps.length ? PURPOSES[whole[0].key].join(" ") : "",
   });
 }
 

@@ -2,7 +2,7 @@
 //   const screen = screenOf({ state, machine, tokenizer, change, open, swap, tools });
 //   screen.show({ family });  // draws what the state is
 
-import { answerTo, lacksOf } from "./weave_answer.js";
+import { answerTo } from "./weave_answer.js";
 import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
 import { cutsOf, dividedOff, isCut, manyOf, outcomeOf } from "../weave/weave_cuts.js";
 import { learnedNumbers } from "../machine_hints.js";
@@ -192,7 +192,7 @@ export function screenOf({
       ...{ puts: stage.puts(), layers: machine.n_layers, english: state.reads, german: state.written() },
       asked: asked === null ? "" : numeral(asked),
       verdict: right === null ? { text: "" } : { text: `${label} ${right ? "✓" : "✗"}`, wrong: !right },
-      says: boast() || answerTo({ state, machine, nameOf: tokenizer.name, lacks: lacksOf(state, whole, single) }),
+      says: boast() || answerTo({ state, machine, nameOf: tokenizer.name, whole, single }),
     };
   };
   const boast = () => {
@@ -273,7 +273,7 @@ export function screenOf({
   ];
   const sayIt = (whole, single) => {
     answer.setAttribute("aria-live", player.playing() ? "off" : "polite");
-    tell(answer, answerTo({ state, machine, nameOf: tokenizer.name, lacks: lacksOf(state, whole, single) }));
+    tell(answer, answerTo({ state, machine, nameOf: tokenizer.name, whole, single }));
   };
   return me;
 }

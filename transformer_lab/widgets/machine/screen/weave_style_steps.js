@@ -1,7 +1,6 @@
 // The look of a part that is seen near: its sentence, its picture, scores, weights, and the sum behind a number.
 
 export const STEPS = `
-.tl-machine .tl-near .tl-stack { display: none; }
 .tl-machine .tl-steps { display: grid; gap: 12px 40px; color: var(--tl-ink); margin-bottom: 8px; font-size: 13px; }
 .tl-machine .tl-steps > * { min-width: 0; }
 .tl-machine .tl-scores {
@@ -146,12 +145,14 @@ export const STEPS = `
   .tl-machine .tl-lead .tl-quiet, .tl-machine .tl-rows { grid-column: 1 / -1; font-size: 13px; }
   .tl-machine .tl-near .tl-lead { display: contents; }
   .tl-machine .tl-near .tl-title { align-self: center; }
-  .tl-machine .tl-near :is(.tl-rows, .tl-quiet) { order: 1; }
-  .tl-machine .tl-near .tl-say { order: 3; }
+  .tl-machine .tl-near .tl-stack { display: none; }
+  .tl-machine .tl-near .tl-rows { order: 1; }
+  .tl-machine .tl-near :is(.tl-quiet, .tl-say) { order: 3; }
   .tl-machine .tl-rows { flex-wrap: nowrap; overflow-x: auto; margin: 0 -6px; padding: 3px; gap: 0; }
   .tl-machine .tl-rows span { display: none; }
   .tl-machine .tl-zoom .tl-rows button { font-size: 15px; padding: 2px 6px; flex: none; }
-  .tl-machine .tl-near .tl-right > :not(.tl-lead) { order: 2; }
+  .tl-machine .tl-near :is(.tl-heads, .tl-flow, [role=alert]) { order: 2; }
+  .tl-machine .tl-near :is(.tl-steps, .tl-fold) { order: 4; }
 }
 @container (min-width: 1000px) {
   .tl-machine .tl-near .tl-steps { grid-template-columns: minmax(0, 1.5fr) minmax(0, 1fr); }

@@ -31,7 +31,7 @@ const WORDS = {
 
 // What a part is for, said when all six answers were found.
 export const PURPOSES = {
-  positions: ["Positions", "say in which order the words stand."],
+  positions: ["Positions", "matter, because attention is a sum over words, and a sum has no order."],
   residual: ["Residual connections", "hand each word on past every layer."],
   norm: ["Norms", "keep numbers at the size that the next part knows."],
   cross: ["Cross-attention", "is the only way from English to German."],

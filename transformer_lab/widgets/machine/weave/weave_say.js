@@ -7,8 +7,8 @@ const quoted = (token) => `“${bare(token)}”`;
 
 // Where the followed token looks; what it was and where it looked before a cut.
 //   { token, p, names, shares, layer, heads, before: { token, shares } | null, cuts: ["positions"],
-//     puts: ["four for one"] }
-export function sayLook({ token, p, names, shares, layer, heads, before, cuts, puts = [] }) {
+//     puts: ["four for one"], why: "Norms keep …" }  // what the one part that is cut is for, instead of what was before
+export function sayLook({ token, p, names, shares, layer, heads, before, cuts, puts = [], why = "" }) {
   const most = likeliestOf(shares);
   const now = most < 0 ? "it looks at no input token" : `it looks most at ${quoted(names[most])}`;
   if (!before || (before.token === token && !cuts.length && !puts.length)) {
@@ -21,7 +21,7 @@ export function sayLook({ token, p, names, shares, layer, heads, before, cuts, p
   const put = puts.length ? `with ${listed(puts)}` : "";
   const changed = [without, put].filter(Boolean).join(", ") || "with the change";
   const what = `${changed[0].toUpperCase()}${changed.slice(1)} `;
-  return `${what}${now}${share}, and writes ${quoted(token)}. ${sayBefore(before, token, names)}`;
+  return `${what}${now}${share}, and writes ${quoted(token)}. ${why || sayBefore(before, token, names)}`;
 }
 
 function sayBefore({ token: old, shares }, token, names) {

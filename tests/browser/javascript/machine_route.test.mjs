@@ -1,0 +1,56 @@
+// The three places at which a reader begins: what they say of a run, and what they open.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage, fixtures, load } from "./support.mjs";
+
+fakePage();
+const [{ routeOf, stopsOf }, { bare }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] = await Promise.all(
+  ["machine_route", "weave_layout", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
+);
+const tokenizer = tokenizerOf(fixtures.tokenizer);
+const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
+
+function shown(...changes) {
+  const state = stateOf({ machine, tokenizer, text: "ten two" });
+  const opened = [];
+  const route = routeOf({ state, machine, open: (key) => opened.push(key) });
+  changes.forEach((what) => state.change(what));
+  const look = { names: state.names(), shares: state.shares() };
+  route.show(look);
+  return { state, opened, look, title: route.node.textContent, buttons: route.node.querySelectorAll("button") };
+}
+
+test("it follows the word that is written: what is read, where it looks, and how sure it is", () => {
+  const { state, look, title, buttons } = shown({ at: 1 });
+  const share = Math.max(...look.shares);
+  const [read, written] = [look.names.source[look.shares.indexOf(share)], look.names.written[1]].map(bare);
+  assert.ok(title.startsWith(`Follow “${written}” through every matrix:`));
+  const sure = state.run.steps[1][state.run.target[1]].toFixed(2);
+  assert.deepEqual(
+    buttons.map((one) => one.textContent),
+    [
+      `1“${read}” becomes ${machine.d_model} numbers`,
+      `2to write “${written}” it looks most at “${read}”: ${share.toFixed(2)}`,
+      `3“${written}” is written, ${sure} sure`,
+    ],
+  );
+});
+
+test("each place is a part of the machine, which a press opens and which is marked while it is open", () => {
+  const { state, opened, buttons } = shown({ zoomed: true, open: "to_logits" });
+  buttons.forEach((one) => one.onclick());
+  assert.deepEqual(opened, stopsOf(machine.n_layers));
+  assert.ok(opened.every((key) => state.partOf(key)));
+  assert.deepEqual(
+    buttons.map((one) => one.getAttribute("aria-pressed")),
+    ["false", "false", "true"],
+  );
+});
+
+test("where all heads are off it looks at no word", () => {
+  const heads = [0, 1].map((head) => `decoder.layers.${machine.n_layers - 1}.cross_attention.head.${head}`);
+  const { buttons } = shown({ off: new Set(heads) });
+  assert.match(buttons[1].textContent, /it looks at no word$/);
+});

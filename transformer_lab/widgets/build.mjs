@@ -18,8 +18,8 @@ const hashes = async (folder, names) =>
   );
 
 // Styles are texts, which esbuild leaves as they are: their comments and indents, and spaces and ends of lines around
-// marks, are not sent. What the machine's repeat most is sent as one letter, which no style has, and which the page replaces: what
-// stands for a letter and more comes behind it.
+// marks, are not sent. What the machine's repeat most is sent as one letter, which no style has, and which the page
+// replaces: what stands for a letter and more comes behind it.
 const tightened = (css) =>
   css
     .replace(/\/\*.*?\*\//g, "")

@@ -1,7 +1,8 @@
 // Where the boxes of the machine and the parts in them stand, and which part is beside which. They stand as a score's
 // bars do: from left to right, in bands, and a token has the same row in all matrices of a band.
 //   const boxes = { encoder: boxesOf("encoder", …), decoder: … };
-//   const plan = layoutOf({ boxes, width, rows: [S, T], lit: { encoder: 6, decoder: 3 }, labels: 100 });  // lit rows are higher
+//   // rows that are lit are higher
+//   const plan = layoutOf({ boxes, width, rows: [S, T], lit: { encoder: 6, decoder: 3 }, labels: 100 });
 // With `small`, the pixels of a band, it is a strip without words.
 
 export const [HEAD, BETWEEN] = [34, 12]; // over a band: the layer's name and those of its boxes; between two boxes

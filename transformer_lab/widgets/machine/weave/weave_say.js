@@ -7,7 +7,7 @@ const quoted = (token) => `“${bare(token)}”`;
 
 // Where the followed token looks; what it was and where it looked before a cut.
 //   { token, p, names, shares, layer, heads, before: { token, shares } | null, cuts: ["positions"],
-//     puts: ["four for one"], why: "Norms keep …" }  // what the one part that is cut is for, instead of what was before
+//     puts: ["four for one"], why: "Norms keep …" }  // why: what the one part that is cut is for
 export function sayLook({ token, p, names, shares, layer, heads, before, cuts, puts = [], why = "" }) {
   const most = likeliestOf(shares);
   const now = most < 0 ? "it looks at no input token" : `it looks most at ${quoted(names[most])}`;

@@ -237,7 +237,7 @@ def test_the_part_under_the_cursor_is_in_sight_and_escape_leads_back(blank):
         opened(view)
         page.evaluate("window.reached = []; document.addEventListener('keydown', ({key}) => reached.push(key))")
         spot = view.root.locator(".tl-spot")
-        view.root.locator(".tl-writes button").last.focus()
+        view.root.locator(".tl-route button").last.focus()
         view.press("Tab")
         page.evaluate(FRAMES)
         assert view.says() == "decoder, layer 1, cross-attention, head 0."

@@ -14,6 +14,7 @@ from listings import line
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
+from results import which_is_right
 from torch import Tensor
 
 from transformer_lab.exercises import Exercise
@@ -66,7 +67,7 @@ def body(exercise: Exercise, name: str, colab: str, stub: str) -> str:
         folds = f"{said}{folded('in Python', there)}{link_to(exercise, 'quiet')}"
         return f'{panel_of(exercise)}<div class="folds">{folds}</div></div>'
     where = places(exercise) if isinstance(exercise, FindTheBug) else []
-    start = pointing(exercise, stub, where) if where else beginning(exercise, stub) + example(exercise)
+    start = pointing(exercise, stub, where) if where else writing(exercise, stub)
     ways = f'<p class="exercise-ways">{ways}{link_to(exercise, "button")}</p>'
     return f'{start}<div class="folds">{said}</div>{promise(exercise, colab)}{ways}</div>'
 
@@ -79,6 +80,13 @@ def beginning(exercise: Exercise, stub: str) -> str:
     """The code that is handed out, and a button that copies it with its check."""
     lines = "".join(map(line, coloured(stub).split(NEW_LINE)))
     return f'<div class="stub highlight"><pre>{lines}</pre>{copying(exercise, stub)}</div>'
+
+
+def writing(exercise: Exercise, stub: str) -> str:
+    """The code that is handed out, after a question that can be answered before it is written, or with an example."""
+    if asked := which_is_right(exercise):
+        return f'{asked}<p class="then">What you start from</p>{beginning(exercise, stub)}'
+    return beginning(exercise, stub) + example(exercise)
 
 
 def example(exercise: Exercise) -> str:
@@ -132,10 +140,13 @@ def promise(exercise: Exercise, colab: str) -> str:
         "tried": (f"A mistake it knows, one of {known}" if known > 1 else "The mistake it knows", "its name, and why"),
         "": ("Anything else", other),
     }
+    first = "Mend it" if exercise.kind == "find the bug" else "Write it"
+    where = f'<a href="../index.html#start">on your computer</a>{" or in Colab, with nothing to install" * bool(colab)}'
+    if exercise.kind == "implement" and not is_judged(exercise):
+        said = f"Its check tries {count} cases, knows {known} mistakes by name, and shows the smallest case that fails."
+        return f'<div class="exercise-run"><p>{first} in a notebook, {where}. {said}</p></div>'
     row = '<li><i class="dot {}"></i><span><b>{}:</b> {}</span></li>'
     rows = "".join(row.format(state, *told) for state, told in tells.items())
-    where = f'<a href="../index.html#start">on your computer</a>{" or in Colab, with nothing to install" * bool(colab)}'
-    first = "Mend it" if exercise.kind == "find the bug" else "Write it"
     lead = f"<p>{first} in a notebook, {where}. Its check says at once:</p>"
     return f'<div class="exercise-run">{lead}<ul>{rows}</ul></div>'
 

@@ -289,6 +289,29 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     page.evaluate("() => localStorage.clear()")
 
 
+def test_a_result_is_chosen_by_a_press_and_by_keys_and_solves_nothing(page, site):
+    exercise = exercise_on(page, site, "01_attention", "softmax")
+    verdict, results = exercise.locator(".verdict"), exercise.locator("label.result")
+    expect(exercise.locator(".which details")).to_have_count(0)  # the answers, which stand there without a script
+    expect(exercise.locator("[data-seal]")).to_have_class("seal ")
+    results.filter(has_text="0.33").click()
+    expect(verdict.get_by_role("heading")).to_have_text("B: no exponential")
+    expect(verdict.locator("blockquote")).to_contain_text("The exponential is missing")
+    expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
+    page.keyboard.press("ArrowUp")  # chooses, and does not answer yet
+    expect(exercise.get_by_label("A", exact=True)).to_be_checked()
+    expect(verdict.get_by_role("heading")).to_have_text("B: no exponential")
+    page.keyboard.press("Enter")
+    expect(verdict.get_by_role("heading")).to_have_text("Right")
+    expect(verdict).to_contain_text("The weights along dim sum to 1. Not so in D.")
+    expect(exercise.locator(".primary:visible")).to_have_text("Now write it: download the notebook →")
+    assert exercise.evaluate("() => document.activeElement.type") == "radio", "the focus is not lost"
+    expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
+    results.filter(has_text="−2.41").click()  # what the others come from can be read afterwards
+    expect(verdict.get_by_role("heading")).to_have_text("D: log softmax")
+    page.evaluate("() => localStorage.clear()")
+
+
 def test_a_mask_is_painted_with_the_keyboard_and_with_the_pointer(page, site):
     exercise = exercise_on(page, site, "05_masking", "causal_mask")
     board = exercise.locator(".paint").first

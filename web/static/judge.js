@@ -1,5 +1,5 @@
 // Exercises that are answered in the page: numbers and choices case by case, painted masks and matrices all at once, and
-// lines that are pointed at.
+// lines that are pointed at. Before code is written, one result of several is chosen.
 
 import { oneByOne } from "./cases.js";
 import { element } from "./elements.js";
@@ -10,6 +10,7 @@ import { kept, record } from "./progress.js";
 import { beside, heading, lines, named, passed } from "./verdicts.js";
 import { WAYS } from "./ways.js";
 import { judgedMatrices } from "./weights.js";
+import { askWhich } from "./which.js";
 
 function wrongParts(table, result, answers) {
   const first = result.mistake ? named(result.mistake) : [heading("Not yet")];
@@ -92,5 +93,6 @@ for (const room of document.querySelectorAll("[data-judged]")) {
   room.append(table.how in WAYS ? allAtOnce(table) : oneByOne(table));
 }
 document.querySelectorAll("[data-points]").forEach(pointAt);
+document.querySelectorAll("[data-which]").forEach(askWhich);
 addEventListener("progress", showSeals);
 showSeals();

@@ -4,7 +4,7 @@
 import { element } from "./elements.js";
 import { record } from "./progress.js";
 import { EACH, region } from "./region.js";
-import { heading } from "./verdicts.js";
+import { heading, toNotebook } from "./verdicts.js";
 
 const paragraph = (text) => element("p", {}, text);
 
@@ -75,10 +75,7 @@ class Pointing {
       this.line(field).classList.toggle("found", faults.includes(field.value));
     }
     this.button.remove();
-    const next = this.card.querySelector(".exercise-ways > a");
-    next.classList.add("primary");
-    const way = next.hasAttribute("download") ? "download the notebook" : "open it in Colab";
-    next.textContent = `Now mend it: ${way} →`;
+    const next = toNotebook(this.card, "mend");
     const many = faults.length === 1 ? "This line is different" : `These ${faults.length} lines are different`;
     this.say(heading("Found"), paragraph(`${many} in the repaired function. That is half of the exercise.`), next);
     next.focus({ preventScroll: true });

@@ -58,6 +58,15 @@ function nextStep(next) {
   return href ? [element("a", { class: "button primary", href }, text)] : [];
 }
 
+// The way to the notebook, where code is written and checked, as the next step of a card.
+export function toNotebook(card, verb) {
+  const next = card.querySelector(".exercise-ways > a");
+  next.classList.add("primary");
+  const way = next.hasAttribute("download") ? "download the notebook" : "open it in Colab";
+  next.textContent = `Now ${verb} it: ${way} →`;
+  return next;
+}
+
 // All cases are right.
 export function passed(table) {
   const able = html(table.able.replace(/^<p[^>]*>|<\/p>$/g, ""), "span");

@@ -14,8 +14,6 @@ exclude_patterns = ["_extra", "_static"]
 
 nb_execution_mode = "off"  # what is stored is shown
 nb_merge_streams = True
-nb_code_prompt_show = "show the code"
-nb_code_prompt_hide = "hide the code"
 myst_enable_extensions = ["dollarmath", "attrs_inline"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
@@ -27,7 +25,20 @@ html_title = project
 html_math_renderer = "mathml"
 html_static_path: list[str] = []  # laid out by build.py, relative to this file they would be ours alone
 html_extra_path: list[str] = []
-STYLES = ("base", "layout", "front", "lesson", "poster", "cards", "answers", "which", "closing")
+STYLES = (
+    "base",
+    "layout",
+    "front",
+    "lesson",
+    "code",
+    "prints",
+    "figures",
+    "poster",
+    "cards",
+    "answers",
+    "which",
+    "closing",
+)
 html_css_files = [f"{name}.css" for name in STYLES]
 html_js_files = ["site.js"]  # modules are named in the layout, by the address that others import them by
 html_additional_pages = {"search": "search.html"}
@@ -40,7 +51,8 @@ html_use_index = False
 
 def setup(app) -> None:
     """What `build.py` has laid out beside the pages is found there, wherever that is."""
-    from ends import arrange
+    import ends
+    import folds
     from navigation import Navigation
 
     source = Path(app.srcdir)
@@ -51,7 +63,8 @@ def setup(app) -> None:
     ours = [f"_static/{name}" for name in (*html_css_files, *html_js_files)]
     navigation = Navigation(laid["course"] | {"files": ours}, laid["lessons"])
     app.connect("builder-inited", without_its_search)
-    app.connect("doctree-resolved", arrange)
+    app.connect("doctree-resolved", ends.arrange)
+    app.connect("doctree-resolved", folds.arrange)
     app.connect("html-page-context", navigation.of_page)
     app.connect("build-finished", navigation.write)
 

@@ -29,7 +29,16 @@ def hang_figures(page: NotebookNode, folder: Path, name: str) -> None:
         if found := STORED.match(output.data["text/html"]):
             number += 1
             figure = Figure(output, folder / f"{name}-{number}", found[1], int(found[2]))
-            output.data = NotebookNode({"text/html": figure.html()})
+            output.data = NotebookNode({"text/html": plate(figure, number)})
+
+
+def plate(figure: "Figure", number: int) -> str:
+    """A figure with an address of its own, what is to be seen in it, and two ways to hand it on."""
+    id_ = f"figure-{number}"
+    said = f"<figcaption>{figure.alt}</figcaption>"
+    ways = (("send", "Copy link"), ("keep", "Save as picture"))
+    buttons = "".join(f'<button type="button" data-{way}="{id_}">{words}</button>' for way, words in ways)
+    return f'<figure class="plate" id="{id_}">{figure.html()}{said}<p class="hand-on">{buttons}</p></figure>'
 
 
 class Figure:

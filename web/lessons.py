@@ -10,6 +10,7 @@ from collections import Counter
 from itertools import chain
 
 from cards import panel
+from folds import fold, folded_because, html_of
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
@@ -21,7 +22,6 @@ NEXT = re.compile(r"\s*^\*\*Next:\*\* (.*\]\(\d\d_\w+\.ipynb\).*)$", re.MULTILIN
 LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 ASKED = re.compile(r"\*\*(?:Exercise \d+|\d\d\.|Your turn\.)\*\*\s*(?:\([^)]*\)\.?\s*)?")
 SAID = re.compile(r"\s*\*\(\d+ minutes\)\*$|\s*Print the statement, `[\w.]+`, for the details\.")  # by the card itself
-FEW_LINES = 3  # code of a view or a figure that is not worth folding
 
 
 def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
@@ -49,10 +49,12 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
             stub, told = cell.source, taken_out(page.cells[:at])  # which its card shows
         else:
             folded_there = cell.metadata.pop("jupyter", {}).get("outputs_hidden", False)
+            what = folded_because(cell, page.cells[at + 1 :], is_first=cell is first)
             # a view covers itself, or is moved to answer
             if folded_there or (is_asked and cell.outputs and not has_view(cell)):
-                fold(cell, "output", "what comes out: predict first")
-            elif what := folded_because(cell, is_first=cell is first, in_gallery=name == "gallery"):
+                fold(cell, "output", "Predict first, then see what comes out")
+                what = what if "<img " in html_of(cell) else ""
+            if what:
                 fold(cell, "input", what)
             if has_view(cell):
                 cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
@@ -82,12 +84,6 @@ def join_code(page: NotebookNode) -> None:
     page.cells = kept
 
 
-def fold(cell: NotebookNode, part: str, what: str) -> None:
-    """Have the input or the output of a cell folded behind a line that says what it is."""
-    cell.metadata.tags = [f"hide-{part}"]
-    cell.metadata.mystnb = {"code_prompt_show": f"show {what}", "code_prompt_hide": f"hide {what}"}
-
-
 def addressed(output: NotebookNode, seen: Counter[str]) -> list[NotebookNode]:
     """An output, and before it, if it is a view, a place with an address of its own."""
     found = re.match(r"<tl-([a-z_]+)-", output.get("data", {}).get("text/html", ""))
@@ -104,25 +100,8 @@ def addressed(output: NotebookNode, seen: Counter[str]) -> list[NotebookNode]:
     return [new_output("display_data", {"text/html": place}), output]
 
 
-def html_of(cell: NotebookNode) -> str:
-    return "".join(output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
-
-
 def has_view(cell: NotebookNode) -> bool:
     return "<tl-" in html_of(cell)
-
-
-def folded_because(cell: NotebookNode, is_first: bool, in_gallery: bool) -> str:
-    """What a cell's code is, if it is better folded: the set-up, or the code of what is seen below it."""
-    if is_first and not cell.outputs:
-        return "the set-up"
-    if len(cell.source.splitlines()) <= FEW_LINES and not in_gallery:
-        return ""
-    if in_gallery:
-        return "the code"
-    if has_view(cell):
-        return "the code of this view"
-    return "the code of this figure" if "<img " in html_of(cell) else ""
 
 
 def minutes_of(notebook: NotebookNode) -> str:

@@ -1,29 +1,66 @@
 """Code and what it prints on a page: each line is a box, so that it can go on below itself where a page is narrow.
 
-What is no idea of the lesson is softer: an import, and an assertion that only holds a sentence to its number.
+What is no idea of the lesson is softer: an import, and an assertion that only holds a sentence to its number. A long
+function that says in a sentence what it does, and of which the prose does not speak, is folded to this sentence.
 """
 
 import re
+from collections.abc import Iterator
+from functools import partial
 
-LISTING = re.compile(r"(<pre>)<span></span>(.*?)\n(</pre>)", re.DOTALL)
+from prints import typeset
+
+LISTING = re.compile(
+    r'(?P<said>output (?:stream|text_plain)[^>]*>\s*<div class="highlight">)?<pre><span></span>(?P<text>.*?)\n</pre>',
+    re.DOTALL,
+)
 BEGINS = {
     "claim": re.compile(r'<span class="k(?:n|">assert)'),
     "print": re.compile(r'\s*<span class="nb">print<'),
 }
+DEFINED = re.compile(r"(?:def|class) (\w+)")
+ONE_LINE = re.compile(r'\s+""".*"""$')  # a docstring
+LONG = 7  # lines of a function below what it says of itself
+NEW_LINE = "\n"
+WORD = re.compile(r"\w+")
 TAG = re.compile(r"<[^>]+>")
-COLUMNS = re.compile(r"\S {2,}\S|^\s*[\[(|].*\d", re.MULTILINE)  # which stand below each other
 
 
 def with_lines(body: str) -> str:
     """A page's HTML in which each line of its code and prints is a box."""
-    return LISTING.sub(lined, body)
+    prose = set(WORD.findall(TAG.sub(" ", re.sub("<pre>.*?</pre>", " ", body, flags=re.DOTALL)).lower()))
+    return LISTING.sub(partial(lined, spoken_of=prose), body)
 
 
-def lined(found: re.Match[str]) -> str:
-    opening, text, closing = found.groups()
-    if "<span class" not in text and COLUMNS.search(text):  # a print
-        opening = '<pre class="columns">'
-    return opening + "".join(map(line, text.split("\n"))) + closing
+def lined(found: re.Match[str], spoken_of: set[str]) -> str:
+    said, text = found["said"] or "", found["text"]
+    if said:
+        return said + (typeset(text) or f'<pre class="columns">{boxes(text.split(NEW_LINE))}</pre>')
+    html, at = "", 0
+    lines = text.split(NEW_LINE)
+    for name, begin, end in long_bodies([TAG.sub("", one) for one in lines]):
+        if name.lower() not in spoken_of:
+            count = sum(bool(TAG.sub("", one).strip()) for one in lines[begin:end])
+            summary = f'<summary aria-label="{count} more lines of {name}" data-more="{count} more lines"></summary>'
+            body = f'<details class="rest">{summary}<pre>{boxes(lines[begin:end])}</pre></details>'
+            html, at = f"{html}<pre>{boxes(lines[at:begin])}</pre>{body}", end
+    return html + (f"<pre>{boxes(lines[at:])}</pre>" if at < len(lines) else "")
+
+
+def long_bodies(code: list[str]) -> Iterator[tuple[str, int, int]]:
+    """The functions and classes of a listing that go on for long below their docstring: name, from, to."""
+    for at, text in enumerate(code):
+        if not (found := DEFINED.match(text)):
+            continue
+        after = range(at + 1, len(code))
+        begin = next((i + 1 for i in after if code[i - 1].endswith(":") and ONE_LINE.match(code[i])), None)
+        end = next((i for i in after if code[i] and code[i][0] not in " )"), len(code))
+        if begin and sum(bool(one.strip()) for one in code[begin:end]) >= LONG:
+            yield found[1], begin, end
+
+
+def boxes(lines: list[str]) -> str:
+    return "".join(map(line, lines))
 
 
 def line(html: str) -> str:

@@ -51,7 +51,7 @@ FOLLOWED = f"""async ([change, places]) => {{
     }}
     return others;
 }}"""
-PLACES = """() => [...document.querySelectorAll('.hand-on')].map(bar => bar.previousElementSibling)
+PLACES = """() => [...document.querySelectorAll('.hand-on:not(.plate *)')].map(bar => bar.previousElementSibling)
     .filter(node => !node.localName.startsWith('tl-machine')).map(node => [node.localName, node])"""
 
 
@@ -182,6 +182,23 @@ def test_a_picture_says_what_it_is(page, site, tmp_path: Path):
         inked = [picture.convert("L").crop(band).getextrema()[0] < 120 for band in bands]
     assert inked == [True] * 3, "the title, the drawing, and where it is from"
     assert page.evaluate("devicePixelRatio") == 1, "the screen is again what it was"
+
+
+def test_a_figure_is_handed_on_with_its_caption(page, site, tmp_path: Path):
+    page.goto(f"{site}lessons/10_inside.html")
+    figure = page.locator(".plate").first
+    figure.get_by_role("button", name="Copy link").click()
+    assert page.evaluate("() => navigator.clipboard.readText()") == f"{site}lessons/10_inside.html#figure-1"
+    with page.expect_download() as kept:
+        figure.get_by_role("button", name="Save as picture").click()
+    assert kept.value.suggested_filename == "10-inside-figure-1.png"
+    kept.value.save_as(tmp_path / "figure.png")
+    with Image.open(tmp_path / "figure.png") as picture:
+        wide, tall = picture.size
+        assert wide >= 2 * figure.locator(".drawn").bounding_box()["width"]
+        bands = [(80, 80, wide - 80, 170), (80, 250, wide - 80, tall - 200), (80, tall - 120, wide - 80, tall - 60)]
+        inked = [picture.convert("L").crop(band).getextrema()[0] < 120 for band in bands]
+    assert inked == [True] * 3, "the caption, the figure, and where it is from"
 
 
 SAID = """async ([place, telling]) => {

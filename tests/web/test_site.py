@@ -314,7 +314,44 @@ def test_what_is_to_be_predicted_is_folded(pages):
     html = pages["lessons/01_attention"].html
     before = html.partition("weights [[1.0]] output [[0.1, 0.1, 0.8]]")[0]
     assert before.rpartition("<details")[2].count("</details>") == 0
-    assert "predict first" in before.rpartition("<details")[2]
+    assert "Predict first" in before.rpartition("<details")[2]
+
+
+def test_a_figure_stands_before_its_code_and_says_what_is_to_be_seen(pages):
+    html = pages["lessons/01_attention"].html
+    (figure,) = re.findall(r'<figure class="plate" id="figure-1">.*?</figure>.*?</details>', html, re.DOTALL)
+    caption = "Attention weights: took, money and bank put most on money; all other rows are even."
+    assert f"<figcaption>{caption}</figcaption>" in figure
+    assert "How this figure was made · 7 lines of Python" in figure
+    assert "plots" in figure.rpartition("<details")[2]
+
+
+def test_code_that_computes_or_is_used_again_stays_open(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    folds = importlib.import_module("folds")
+    told = [new_output("stream", text="a: 1\nb: 2\n")]
+    lines = "for name, x in found.items():\n    print(f'{name}: {x.mean()}')\nlast = found['b']\nassert last == 2"
+    table = new_code_cell(lines, outputs=told)
+    computed = new_code_cell(f"{lines}\nhalf = last / 2", outputs=told)
+    said = "Where these numbers come from · 4 lines of Python"
+    assert folds.folded_because(table, [], is_first=False) == said
+    assert folds.folded_because(table, [new_code_cell("print(last)")], is_first=False) == ""
+    assert folds.folded_because(computed, [], is_first=False) == ""
+    assert folds.folded_because(new_code_cell(lines.replace("mean", "backward"), outputs=told), [], False) == ""
+
+
+def test_a_long_function_is_folded_to_what_it_says_of_itself_unless_the_prose_speaks_of_it(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    with_lines = importlib.import_module("listings").with_lines
+    code = "\n".join(["def helper(x):", '    """It helps."""', *["    x = x + 1"] * 8, "", "y = helper(1)"])
+    listing = f"<pre><span></span>{code}\n</pre>"
+    folded = with_lines(listing)
+    assert re.sub(r"<[^>]+>", "", folded).split() == code.split()
+    head, _, rest = folded.partition('<details class="rest">')
+    assert "It helps." in head
+    assert "8 more lines of helper" in rest
+    assert "y = helper(1)" in rest.partition("</details>")[2]
+    assert "<details" not in with_lines(f"<p>Now <code>helper</code> counts.</p>{listing}")
 
 
 def test_the_gallery_opens_with_a_wall_whose_drawings_lead_to_all_views(pages):
@@ -426,11 +463,11 @@ def test_extras_follow_the_end_and_each_is_folded_behind_its_heading(pages, name
 def test_the_code_of_the_gallery_is_folded(pages):
     html = pages["lessons/gallery"].html
     inputs = html.count('class="cell_input docutils container"')
-    assert inputs == html.count("show the code") + html.count("show the set-up") > 20
+    assert inputs == html.count('of Python</p>\n<p class="expanded') + html.count("The set-up") // 2 > 20
 
 
 def test_what_answers_the_question_above_it_is_folded(pages):
-    before = pages["lessons/01_attention"].html.partition("without scale: above 0.9 at")[0]
+    before = pages["lessons/01_attention"].html.partition("<b>36</b> stops")[0]
     assert before.rpartition("<details")[2].count("</details>") == 0
 
 

@@ -1,7 +1,7 @@
 // The end of a lesson: what was predicted above its views is kept, and what was done there can be sent as a picture.
 
 import { sayDone } from "./elements.js";
-import { saved } from "./picture.js";
+import { saved } from "./frame.js";
 import { recordPrediction } from "./progress.js";
 
 const [ACROSS, DOWN, STRIP, EDGE, ROUND, APART] = [1200, 630, 110, 64, 19, 52]; // of the picture, in pixels

@@ -2,7 +2,8 @@
 // it was changed (`?sharpness=3#view-arcs`), and whoever follows it finds the view set so.
 
 import { sayDone } from "./elements.js";
-import { pictureOf, saved } from "./picture.js";
+import { saved, whereFrom } from "./frame.js";
+import { pictureOf } from "./picture.js";
 import { changedFrom, inWords, set, settingsOf } from "./settings.js";
 
 const page = document.documentElement;
@@ -43,14 +44,6 @@ function titleOf(place, node) {
   if (document.querySelector(".poster-question")) return document.querySelector(".poster-question").textContent;
   const tile = document.querySelector(`.wall a[href="#${place.id}"] b`);
   return tile?.textContent ?? node.querySelector("img")?.alt ?? place.dataset.title;
-}
-
-// The course, the page, and where the course stands, if that is a place on the web.
-function whereFrom() {
-  const heading = document.querySelector("h1").firstChild.textContent.trim();
-  const { host, hostname, pathname } = new URL(page.dataset.root, location.href);
-  const address = hostname.includes(".") && !/^[\d.]+$/.test(hostname) ? host + pathname.replace(/\/$/, "") : "";
-  return ["Transformer Lab", heading, address].filter(Boolean);
 }
 
 function barFor(place, node) {
@@ -97,7 +90,7 @@ function waitWith(node, bar) {
 function offerLink(button) {
   const canSend = matchMedia("(pointer: coarse)").matches && navigator.share;
   const { asks, send } = button.dataset; // a lesson's own has neither
-  const offer = send ? "Send it to a computer" : "Share";
+  const offer = send?.startsWith("exercise-") ? "Send it to a computer" : "Share";
   const words = asks ? button.textContent : canSend ? offer : "Copy link";
   button.textContent = words;
   button.classList.add("ready");

@@ -1,7 +1,9 @@
-// A view as a picture to keep or to post: its question, one sentence on what it shows, the view, and where it is from.
-// The view is copied without its controls, with its styles and the page's letters, and drawn by the browser itself.
+// A view as a picture to keep or to post. It is copied without its controls, with its styles and the page's letters, and
+// drawn by the browser itself.
 
-const [EDGE, SHARP, LEAST, LONGEST] = [48, 2, 640, 230];
+import { framed, SHARP } from "./frame.js";
+
+const LONGEST = 230; // letters of what is said above a view
 const XHTML = "http://www.w3.org/1999/xhtml";
 const LEFT_OUT = ".tl-bar, .tl-slider, .tl-grid, .tl-scroll, .tl-ask, style, script, label:has(input, select, textarea)";
 // What tells a reader what to do, which a picture cannot.
@@ -133,81 +135,10 @@ async function imageOf(view, root, above) {
   return { image, width, height };
 }
 
-function lined(context, text, room) {
-  const lines = [""];
-  for (const word of text.split(/\s+/)) {
-    const longer = `${lines.at(-1)} ${word}`.trim();
-    if (context.measureText(longer).width > room && lines.at(-1)) lines.push(word);
-    else lines[lines.length - 1] = longer;
-  }
-  return lines;
-}
-
-// The course's sign: threads, and a ribbon across.
-function sign(context, x, y, colour) {
-  const stroke = (path, style, lineWidth) => {
-    Object.assign(context, { strokeStyle: colour(style), lineWidth });
-    context.stroke(new Path2D(path));
-  };
-  context.save();
-  context.translate(x, y);
-  stroke("M3 5h26M3 12h26M3 19h26", "--stream", 2);
-  stroke("M3 19C14 19 18 5 29 5", "--weight", 4.5);
-  context.restore();
-}
-
-// `set` is what was set, `from` the course, the page and where they stand.
-export async function pictureOf(view, { title, set, from, root }) {
-  const page = getComputedStyle(document.documentElement);
-  const colour = (name) => page.getPropertyValue(name).trim();
+// `about` is its question, what was set, and where it is from; `root` leads to the page's letters.
+export async function pictureOf(view, { root, ...about }) {
   const said = saidBy(view);
   const { image, width, height } = await imageOf(view, root, said);
-  const whole = Math.max(LEAST, width + 2 * EDGE);
-  const canvas = document.createElement("canvas");
-  const context = canvas.getContext("2d");
-  const isWide = whole >= 800;
-  const fonts = {
-    title: `500 ${isWide ? 40 : 30}px ${colour("--words")}`,
-    said: `400 ${isWide ? 21 : 18}px ${colour("--words")}`,
-    brand: `600 20px ${colour("--words")}`,
-    small: `500 15px ${colour("--labels")}`,
-  };
-  const broken = (text, font) => {
-    context.font = fonts[font];
-    return text ? lined(context, text, whole - 2 * EDGE) : [];
-  };
-  const rows = [
-    ...broken(title, "title").map((text) => ({ text, font: "title", ink: "--ink", high: isWide ? 48 : 37 })),
-    ...broken(said, "said").map((text, i) => ({ text, font: "said", ink: "--ink", high: (isWide ? 30 : 26) + 8 * !i })),
-    ...broken(set, "small").map((text, i) => ({ text, font: "small", ink: "--soft", high: 23 + 6 * !i })),
-  ];
-  const top = EDGE - 8 + rows.reduce((sum, { high }) => sum + high, 0) + 24;
-  const foot = top + height + 28;
-  Object.assign(canvas, { width: whole * SHARP, height: (foot + 68) * SHARP });
-  context.scale(SHARP, SHARP);
-  Object.assign(context, { fillStyle: colour("--paper") }).fillRect(0, 0, whole, foot + 68);
-  let y = EDGE - 8;
-  for (const { text, font, ink, high } of rows) {
-    y += high;
-    Object.assign(context, { font: fonts[font], fillStyle: colour(ink) }).fillText(text, EDGE, y - 8);
-  }
-  context.drawImage(image, (whole - width) / 2, top, width, height);
-  Object.assign(context, { fillStyle: colour("--hair") }).fillRect(EDGE, foot, whole - 2 * EDGE, 1);
-  sign(context, EDGE - 3, foot + 22, colour);
-  const [course, ...more] = from;
-  Object.assign(context, { font: fonts.brand, fillStyle: colour("--ink") }).fillText(course, EDGE + 38, foot + 41);
-  Object.assign(context, { font: fonts.small, fillStyle: colour("--soft"), textAlign: "right" });
-  context.fillText(more.join(" · "), whole - EDGE, foot + 40);
-  return canvas;
-}
-
-// Handed to a phone's sheet for sharing, or kept as a file.
-export async function saved(canvas, name) {
-  const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
-  const file = new File([blob], name, { type: "image/png" });
-  if (matchMedia("(pointer: coarse)").matches && navigator.canShare?.({ files: [file] }))
-    return navigator.share({ files: [file] }).catch(() => {}); // who closes the sheet has changed their mind
-  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  const draw = (context, left, top) => context.drawImage(image, left, top, width, height);
+  return framed({ draw, width, height }, { ...about, said });
 }

@@ -40,9 +40,9 @@ customElements.define = (name, ...rest) => {
   document.querySelectorAll(name).forEach((node) => near.observe(node));
 };
 
-// On paper what is folded is read, too, but for the code of figures; and every view is drawn.
+// On paper what is folded is read, too, and every view is drawn.
 addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("article details:not(.above-input)")) details.open = true;
+  for (const details of document.querySelectorAll("article details")) details.open = true;
   waiting.forEach((begin) => begin());
 });
 

@@ -7,6 +7,7 @@ that come into sight, in the colours of the page.
 import base64
 import io
 import re
+from itertools import count
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -15,6 +16,7 @@ from panels import Box, panels
 from PIL import Image
 
 STORED = re.compile(r'<img alt="([^"]*)" width="(\d+)" src="data:image/svg\+xml')
+DRAWING = re.compile(r'<p><img alt="([^"]+)" src="[^"]+\.svg"[^>]*>\s*</p>')
 CELLS_WITH_A_SIGN = "<clipPath id='c'"  # which the stored SVG leaves as they are
 WIDE = 700  # pixels from which on one panel is wider than a phone can show
 
@@ -29,16 +31,21 @@ def hang_figures(page: NotebookNode, folder: Path, name: str) -> None:
         if found := STORED.match(output.data["text/html"]):
             number += 1
             figure = Figure(output, folder / f"{name}-{number}", found[1], int(found[2]))
-            output.data = NotebookNode({"text/html": plate(figure, number)})
+            output.data = NotebookNode({"text/html": plate(figure.html(), figure.alt, f"figure-{number}")})
 
 
-def plate(figure: "Figure", number: int) -> str:
-    """A figure with an address of its own, what is to be seen in it, and two ways to hand it on."""
-    id_ = f"figure-{number}"
-    said = f"<figcaption>{figure.alt}</figcaption>"
+def with_plates(body: str) -> str:
+    """A page's HTML in which its drawings, too, say what is to be seen in them and are handed on."""
+    numbers = count(1)
+    return DRAWING.sub(lambda found: plate(found[0], found[1], f"drawing-{next(numbers)}"), body)
+
+
+def plate(picture: str, alt: str, id_: str) -> str:
+    """A picture with an address of its own, its description for those who see it, too, and ways to hand it on."""
+    said = f'<figcaption aria-hidden="true">{alt}</figcaption>'
     ways = (("send", "Copy link"), ("keep", "Save as picture"))
     buttons = "".join(f'<button type="button" data-{way}="{id_}">{words}</button>' for way, words in ways)
-    return f'<figure class="plate" id="{id_}">{figure.html()}{said}<p class="hand-on">{buttons}</p></figure>'
+    return f'<figure class="plate" id="{id_}">{picture}{said}<p class="hand-on">{buttons}</p></figure>'
 
 
 class Figure:

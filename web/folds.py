@@ -43,7 +43,7 @@ def arrange(app: Sphinx, doctree: nodes.document, name: str) -> None:
 def folded_because(cell: NotebookNode, later: Iterable[NotebookNode], is_first: bool) -> str:
     """What the line says behind which a cell's code is folded, if it is: the set-up, or the code of what is seen."""
     if is_first and not cell.outputs:
-        return "The set-up: what this lesson imports"
+        return "The set-up of this lesson"
     lines = [line for line in cell.source.splitlines() if line.strip()]
     told = f"{len(lines)} line{'s' * (len(lines) > 1)} of Python"
     html = html_of(cell)

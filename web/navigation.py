@@ -12,6 +12,7 @@ from pathlib import Path
 import postcards
 import posters
 from ends import parted
+from figures import with_plates
 from listings import with_lines
 from sphinx.application import Sphinx
 
@@ -110,6 +111,8 @@ class Navigation:
         # An empty corner of a table is no heading.
         context["body"] = re.sub(r'<th class="head">(<p>)?(</p>)?</th>', "<td></td>", context.get("body") or "")
         context["body"] = with_lines(context["body"])
+        if name.startswith("lessons/"):
+            context["body"] = with_plates(context["body"])
         places = PlacesOf(context["body"]).places
         context |= parted(context["body"])
         heading = places[0].title if places else "Search"

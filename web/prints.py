@@ -76,6 +76,7 @@ def shares(rows: list[Row]) -> list[tuple[float, float] | None]:
 
 def line(row: Row, bar: tuple[float, float] | None) -> str:
     about, *rest = row if len(row) > 1 else ["", *row]
+    rest = [re.sub("^ +", lambda found: FIGURE_SPACE * len(found[0]), cell) for cell in rest]  # and no line ends there
     cells = f'<span class="about">{escaped_text(about)}</span>' if about.strip() or len(row) > 1 else ""
     cells += "".join(f'<span class="says">{numbered(cell)}</span>' for cell in rest)
     if bar:
@@ -113,7 +114,7 @@ def with_numbers(text: str) -> str:
 
 def escaped_text(text: str) -> str:
     """A text whose spaces before a number are as wide as the digits that they stand for."""
-    kept = re.sub(r" {2,}", lambda found: FIGURE_SPACE * (len(found[0]) - 1) + " ", text)
+    kept = re.sub(" {2,}", lambda found: FIGURE_SPACE * (len(found[0]) - 1) + " ", text)
     return kept.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -449,19 +449,31 @@ def test_prose_and_code_begin_at_one_edge_and_no_code_ends_beyond_the_cards(page
     assert {round(left) for left in inked} == {round(box["left"]) for box in boxes}
 
 
-BESIDE = """() => [...document.querySelectorAll(".cell:has(> .cell_output):not(:has(.text_html))")].map(cell => {
-    const [code, told] = [".cell_input", ".cell_output"].map(one => cell.querySelector(one).getBoundingClientRect());
-    return [told.left > code.right, Math.abs(told.bottom - code.bottom) < 20 || told.bottom > code.bottom];
-})"""
-
-
-def test_what_code_prints_stands_beside_its_last_line_where_there_is_room(page, site):
+def test_one_number_stands_beside_its_code_and_more_of_them_below_it(page, site):
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(f"{site}lessons/04_residual_blocks.html")
-    beside = [is_level for is_beside, is_level in page.evaluate(BESIDE) if is_beside]
-    assert len(beside) > 5
-    assert all(beside)
+    page.goto(f"{site}lessons/10_inside.html")
+    where = """all => all.filter(one => one.checkVisibility()).map(one => {
+        const code = one.closest(".cell").querySelector(".cell_input").getBoundingClientRect();
+        const told = one.getBoundingClientRect();
+        return [told.left >= code.right, told.top >= code.bottom];
+    })"""
+    told = page.locator(".cell:has(> .cell_input) .told.single").evaluate_all(where)
+    assert [True, False] in told
+    assert set(map(tuple, page.locator(".cell:has(> .cell_input) .told:not(.single)").evaluate_all(where))) == {
+        (False, True)
+    }
     assert page.evaluate(TOO_WIDE) == []
+
+
+def test_code_that_follows_code_lies_on_the_same_ground(page, site):
+    page.goto(f"{site}lessons/10_inside.html")
+    gaps = """all => all.filter(one => one.checkVisibility()).map(one => {
+        const after = one.nextElementSibling.querySelector(":scope > .cell_input");
+        return Math.abs(after.getBoundingClientRect().top - one.getBoundingClientRect().bottom);
+    })"""
+    found = page.locator(".cell:not(:has(.cell_output)):has(+ .cell > .cell_input)").evaluate_all(gaps)
+    assert len(found) > 3
+    assert max(found) < 1
 
 
 def test_no_line_of_code_is_cut_on_a_phone(page, site):
@@ -836,7 +848,7 @@ def test_paper_is_white_and_shows_what_is_folded(page, site):
     page.emulate_media(color_scheme="dark")
     page.goto(f"{site}lessons/01_attention.html")
     wait_until_alive(page)
-    folded = page.locator("article details:not(.above-input)")
+    folded = page.locator("article details")
     assert folded.count() > 5
     page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     assert folded.evaluate_all("all => all.every(details => details.open)")

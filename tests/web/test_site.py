@@ -321,7 +321,7 @@ def test_a_figure_stands_before_its_code_and_says_what_is_to_be_seen(pages):
     html = pages["lessons/01_attention"].html
     (figure,) = re.findall(r'<figure class="plate" id="figure-1">.*?</figure>.*?</details>', html, re.DOTALL)
     caption = "Attention weights: took, money and bank put most on money; all other rows are even."
-    assert f"<figcaption>{caption}</figcaption>" in figure
+    assert f'<figcaption aria-hidden="true">{caption}</figcaption>' in figure
     assert "How this figure was made · 7 lines of Python" in figure
     assert "plots" in figure.rpartition("<details")[2]
 

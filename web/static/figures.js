@@ -5,8 +5,8 @@ import { sayDone } from "./elements.js";
 import { framed, saved, whereFrom } from "./frame.js";
 
 export async function pictureOf(figure) {
-  const drawn = figure.querySelector(".drawn");
-  const images = [...drawn.querySelectorAll("img")].filter((one) => one.checkVisibility());
+  const images = [...figure.querySelectorAll("img")].filter((one) => one.checkVisibility());
+  const drawn = figure.querySelector(".drawn, img");
   images.forEach((one) => (one.loading = "eager"));
   await Promise.all(images.map((one) => one.decode()));
   const { left, top, width, height } = drawn.getBoundingClientRect();

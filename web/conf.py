@@ -25,20 +25,8 @@ html_title = project
 html_math_renderer = "mathml"
 html_static_path: list[str] = []  # laid out by build.py, relative to this file they would be ours alone
 html_extra_path: list[str] = []
-STYLES = (
-    "base",
-    "layout",
-    "front",
-    "lesson",
-    "code",
-    "prints",
-    "figures",
-    "poster",
-    "cards",
-    "answers",
-    "which",
-    "closing",
-)
+STYLES = ("base", "layout", "contents", "search", "front", "lesson", "code", "folds", "prints", "figures")
+STYLES += ("poster", "cards", "answers", "which", "closing", "onward", "extras")
 html_css_files = [f"{name}.css" for name in STYLES]
 html_js_files = ["site.js"]  # modules are named in the layout, by the address that others import them by
 html_additional_pages = {"search": "search.html"}

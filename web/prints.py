@@ -77,7 +77,8 @@ def shares(rows: list[Row]) -> list[tuple[float, float] | None]:
 def line(row: Row, bar: tuple[float, float] | None) -> str:
     about, *rest = row if len(row) > 1 else ["", *row]
     rest = [re.sub("^ +", lambda found: FIGURE_SPACE * len(found[0]), cell) for cell in rest]  # and no line ends there
-    cells = f'<span class="about">{escaped_text(about)}</span>' if about.strip() or len(row) > 1 else ""
+    label = f'<span class="about">{escaped_text(re.sub(" +", " ", about))}</span>'
+    cells = label if len(row) > 1 else ""
     cells += "".join(f'<span class="says">{numbered(cell)}</span>' for cell in rest)
     if bar:
         cells += f'<span class="bar" style="--from:{bar[0]:.3f};--to:{bar[1]:.3f}"></span>'

@@ -12,7 +12,7 @@ LABEL = re.compile(r"(\s*(?:[^\[\]{}'\"]|(?<=\w)')+?\s*:)\s+(?=\S)(.*)")
 NUMBER = re.compile(r"(?<![\w.,/-])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w]|\.\d)|\b(?:True|False|nan)\b")
 LIST = re.compile(r"\[([-+\d., e]*\d[-+\d., e]*)\]")
 APART = re.compile(r" {2,}(?![-+\d ])")  # letters that stand below others
-AMOUNT = re.compile(r"[-+]?\d.*")  # no verdict
+AMOUNT = re.compile(r"[-+]?\d(?=.).*")  # no verdict, and no digit that only counts
 CROWDED = re.compile(r"\w {2,}[-+]?\d+ *$|\d +\d")  # two columns that are not told apart
 SHARE = re.compile(r"^\s*(\d+(?:\.\d+)?)(?: to +(\d+(?:\.\d+)?))?( %)?(.*)$")
 FIGURE_SPACE = "\u2007"  # as wide as a digit
@@ -57,7 +57,15 @@ def in_columns(lines: list[str]) -> list[Row]:
     begins = [0, *(found.end() for found in re.finditer(r"(?<=x) {2,}", empty))]
     if len(lines) < 2 or len(begins) < 2:  # one line has no columns
         return [[line] for line in lines]
-    return [[line[start:end].rstrip() for start, end in pairwise([*begins, wide])] for line in padded]
+    columns = [narrowed([line[start:end].rstrip() for line in padded]) for start, end in pairwise([*begins, wide])]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def narrowed(column: list[str]) -> list[str]:
+    """A column without the spaces that only put it below its heading."""
+    head, *rest = column
+    spare = min(len(one) - len(one.lstrip()) for one in rest)
+    return [head.lstrip(), *(one[spare:] for one in rest)] if len(rest) > 1 else [one.lstrip() for one in column]
 
 
 def shares(rows: list[Row]) -> list[tuple[float, float] | None]:

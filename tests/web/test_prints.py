@@ -57,6 +57,12 @@ def test_a_list_of_amounts_is_as_dark_as_they_are_large(typeset):
 def test_one_number_stands_large_and_a_verdict_does_not(typeset):
     assert "single" in typeset("it names 1.00 of the symbols")
     assert "single" not in typeset("max difference &lt; 1e-6: True")
+    assert "single" not in typeset("it looks at position 1"), "a digit that only counts"
+
+
+def test_a_column_is_no_wider_than_what_stands_in_it(typeset):
+    told = re.sub(r"<[^>]+>", "", typeset("in training   told\nwith mask            53 %\nwithout             100 %"))
+    assert told.replace("\u2007", "_").split("\n")[:3] == ["in trainingtold", "with mask_53 %", "without100 %"]
 
 
 @pytest.mark.parametrize(

@@ -397,7 +397,7 @@ assert device.type != "cpu" or slower["scaling"] > 1.3
 # %% [markdown]
 # On each of our processors, scaling took at least twice as long for each number in memory as in the cache, although the arithmetic is the same. So scaling really does wait for memory.
 #
-# With the exponential it depends on the processor. On most of ours it waited for memory just as scaling did. On one it took 1.24 ns in both places, so there the arithmetic was the limit. Which of the two is yours? From the picture alone you could not tell, because whoever counts an exponential as one FLOP finds it under the slope on either machine.
+# With the exponential it depends on the processor. On most of ours it waited for memory just as scaling did. On one it took about as long in both places, 1.2 to 1.7 ns in different runs, so there the arithmetic was the limit. Which of the two is yours? From the picture alone you could not tell, because whoever counts an exponential as one FLOP finds it under the slope on either machine.
 
 # %% [markdown]
 # Now the third suspect. Each of the two large operations of the plain code, the product and the softmax, puts its result into a *fresh* matrix, and before a program can write into fresh memory the operating system has to hand it over and clear it, page by page. The control is the same operation, with a result that goes into a matrix which is there already:
@@ -476,7 +476,7 @@ for name, ratio in times.items():
     print(f"{name}: 8 tokens take {ratio:.1f} times as long as 1")
 assert max(times.values()) < 8
 # %% [markdown]
-# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. (That does not make them free. On our processors eight took 3 to 5 times as long as one.) The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one, and even gain more than those of the large matrix. So tokens share something else, too.
+# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. (That does not make them free. On our processors eight took 3 to 5 times as long as one.) The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one. (On our processors they even gain more than those of the large matrix.) So tokens share something else, too.
 
 # %% [markdown]
 # The matrices of the code model are small as well, the largest of them 332 kB, and eight of its tokens take about twice as long as one, or less. What do they share? Each pass calls some 160 operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
@@ -492,7 +492,7 @@ for name, one in models.items():
     print(f"{name}: {numbers / 1e6:.2f} million weights, {1000 * one_token[name]:.1f} ms a token")
 assert one_token["a ninth of its width"] > 0.2 * one_token["the code model"]
 # %% [markdown]
-# With one weight in seventy, a pass still takes about half as long (0.4 to 0.75 of the time on our processors, and on a GPU just as long). So the calls are about half of what one token costs, or more, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
+# With one weight in seventy, a pass still takes about half as long (0.4 to 0.75 of the time on our processors, and on a GPU just as long). So the calls are about half of what one token costs, or more, and eight tokens share them. (They share more than that. If they had nothing but the calls in common, and these were 0.6 of a pass, they would take 8 − 7 · 0.6 or 3.8 times as long as one. Their products cost less for each token, too, as with the small matrix.) Whatever it is that they share, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
 
 # %% [markdown]
 # ## A draft that changes nothing

@@ -48,7 +48,7 @@ print(f"DeepSeek-V3: {kept} numbers a token and layer; keys and values of", end=
 print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 
 # %% [markdown]
-# In most of these models only a few layers still look at the whole text, and DeepSeek's layers, which all do, keep little of it. ([Qwen 3.5](https://huggingface.co/docs/transformers/main/model_doc/qwen3_5) and [Gemma 4](https://huggingface.co/docs/transformers/main/model_doc/gemma4) date from 2026. We shall take their predecessors apart, which mix their layers in much the same proportion.) The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
+# In most of these models only a few layers still look at the whole text, and DeepSeek's layers, which all do, keep little of it. ([Qwen 3.5](https://huggingface.co/docs/transformers/main/model_doc/qwen3_5) and [Gemma 4](https://huggingface.co/docs/transformers/main/model_doc/gemma4) date from 2026. We shall take apart their predecessors, which mix their layers in much the same proportion.) The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
 #
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
@@ -73,7 +73,7 @@ def dots(rows, measure, x_label, **more):
     return plots.plot_runs(runs, x_label=x_label, **more)
 
 # %% [markdown]
-# Each part must also be the real one. So this function makes a tiny random model of a family from `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, which is read first all at once, and then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones the scores are so close to 0 in many of these models that a mistake in queries or keys would hardly show.
+# Each part must also be the real one. So this function makes a tiny random model of a family from `transformers`, stores it, opens the file with this project's own classes, and compares the logits of both for one text. Our model reads this text twice, first all at once and then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones the scores are so close to 0 in many of these models that a mistake in queries or keys would hardly show.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -125,7 +125,7 @@ def sliding_window_mask(length, window):
 exercises.sliding_window_mask.check(sliding_window_mask)
 
 # %% [markdown]
-# One layer cannot see beyond its window, but layers stand on each other. What a position has read, it hands on, so each layer adds $w - 1$ positions, and through $L$ of them information can come from $L\,(w - 1)$ positions back. Is that exact? We take layers with random weights and ask for the gradient of the last output with respect to every input. Where it is zero, the input cannot be felt:
+# One layer cannot see beyond its window, but layers are stacked. What a position has read in one layer, it hands on to the next, so each layer adds $w - 1$ positions, and through $L$ of them information can come from $L\,(w - 1)$ positions back. Is that exact? We take layers with random weights and ask for the gradient of the last output with respect to every input. Where it is zero, the input cannot be felt:
 
 # %%
 def reach(n_layers, window):
@@ -186,9 +186,9 @@ print("after 20 tokens the layers hold", [cache.layer(i).held for i in range(4)]
 # Each layer with a window holds four, and the next position will be the fifth. A fast implementation, such as Mistral's own, does not even move what it keeps. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in order.
 
 # %% [markdown]
-# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. While a text is no longer than the window, every output is right, and then none is. The first tokens never leave the cache. After every `window` tokens, a query sees only one key, the next one two, and so on. And the same last window of tokens gets different weights when more tokens stand before it.
+# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. As long as a text fits into the window, every output is right, and after that none is. The first tokens never leave the cache. After every `window` tokens, a query sees only one key, the next one two, and so on. And the same last window of tokens gets different weights when more tokens stand before it.
 #
-# `cache` (2, B, h, window, d_head) holds position p in slot p mod `window`, keys first, both as the projections gave them. `query`, `key` and `value` (B, h, 1, d_head) belong to the new position, number `position` counted from 0. `rotate(x, positions)` turns each row of x by its entry in `positions`, a tensor.
+# `cache` (2, B, h, window, d_head) holds first the keys and then the values, as the projections gave them, and position p lies in slot p mod `window`. `query`, `key` and `value` (B, h, 1, d_head) belong to the new position, number `position` counted from 0. `rotate(x, positions)` turns each row of x by its entry in `positions`, a tensor.
 
 # %% exercise="mend_rolling_cache"
 def mend_rolling_cache(query, key, value, cache, position, rotate):
@@ -240,7 +240,7 @@ absorbed = latents.latent_attention(q_nope, q_rope, c, k_rope, w_uk, w_uv)
 print("keys made = absorbed, max difference < 1e-5:", (made - absorbed).abs().max().item() < 1e-5)
 
 # %% [markdown]
-# **Exercise 3** (25 minutes, hard). Write this attention with the matrices absorbed, for all heads, without a mask. It must make no key and no value of any position.
+# **Exercise 3** (25 minutes, hard). Write this attention with the matrices absorbed, for all heads, without a mask. It must not make the key or the value of any position.
 
 # %% exercise="latent_attention"
 def latent_attention(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
@@ -275,7 +275,7 @@ plots.show(ax, alt="All heads and one group lie around 2.3 nats, the latents aro
 # %% [markdown]
 # ## Keep nothing of each: a state
 #
-# A window and a latent still keep something of each token that they can see. Three of four layers in [Qwen3-Next](https://huggingface.co/docs/transformers/main/model_doc/qwen3_next) do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The simplest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value, and a query multiplies what has gathered there. (The paper also makes all features positive, and divides each output by the sum of its weights, the products of query and keys. Qwen3-Next leaves both out, and so do we.)
+# A window and a latent still keep something of each token that they can see. In [Qwen3-Next](https://huggingface.co/docs/transformers/main/model_doc/qwen3_next) three layers out of four do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The simplest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value, and a query multiplies what has gathered there. (The paper also makes all features of queries and keys positive, and divides each output by the sum of its weights, which are the products of the query with the keys. Qwen3-Next leaves both out, and so do we.)
 #
 # $$S \leftarrow S + k_t v_t^\top, \qquad o_t = S^\top q_t$$
 #
@@ -318,7 +318,7 @@ def delta_rule(query, key, value, beta, decay):
 exercises.delta_rule.check(delta_rule)
 
 # %% [markdown]
-# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for the values of some of the keys. All models have one layer with one head of 16 features, so a state has 16 × 16 numbers. **Predict** which of the two rules gets further with 8 pairs that are each written *once*, and which with 8 pairs that are written three times, each time with a value drawn anew, of which the last counts (15 seconds):
+# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for the values of some of the keys. All models have one layer with one head of 16 features, so a state has 16 × 16 numbers. **Predict** which of the two rules recalls more of 8 pairs that are each written *once*. And which recalls more when each of 8 keys is written three times, every time with a value drawn anew, and only the last one counts (15 seconds)?
 
 # %% steps=400
 found = {}
@@ -335,7 +335,7 @@ assert found["linear", "once"] > found["linear", "3 times"] + 0.2
 assert found["delta", "3 times"] > found["linear", "3 times"] + 0.2
 
 # %% [markdown]
-# Linear attention recalls most pairs that are written once, but of pairs that are written anew it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten, with a state of the same size and just as many pairs. (Nor are 24 values too many to be written: of 32 pairs that are written once, linear attention recalls most, as we shall see.) So it is the rewriting that linear attention can't do.
+# Linear attention recalls most pairs that are written once, but of those that are written three times it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten, with a state of the same size and just as many pairs. (Nor is it too much for a state that 24 values are written: of 32 pairs that are written once, linear attention recalls most, as we shall see.) So it is the rewriting that linear attention can't do.
 
 # %%
 from itertools import product
@@ -363,7 +363,7 @@ for rule, found in anew.items():
     print(f"{rules[rule]:12}: from {found.min():.2f} to {found.max():.2f} right")
 
 # %% [markdown]
-# Linear attention gets no further than the best guess without the order, even after ten times the steps. A gate alone gets beyond that guess with every seed, so a part of what overwriting does can be learned by forgetting. The delta rule is ahead of both.
+# Linear attention gets no further than the best guess without the order, even after ten times the steps. A gate alone gets beyond that guess with every seed, so forgetting can do a part of what overwriting does. The delta rule is ahead of both.
 
 # %% [markdown]
 # That was overwriting. What about the *size* of a state? Now 32 pairs are written, each of them once, and that is twice as many as a key has features. **Predict**: which helps more, a second layer that keeps a state, or a second layer that attends?
@@ -385,7 +385,7 @@ for arm, found in once.items():
     print(f"{arms[arm]:22}: {found.mean():.2f} right on average")
 
 # %% [markdown]
-# Attention recalls every pair, alone and on top of a layer with a state. The states lose many of them, and the delta rule is no better here than linear attention, so its memory is not *larger* but tidier. A second state doesn't help much. With ten times the steps a state holds nine pairs in ten. So there is no sharp limit at $d_k$ pairs, but a price that a longer training makes smaller, and attention never had to pay it.
+# Attention recalls every pair, alone and on top of a layer with a state. The states lose many of them, and the delta rule is no better here than linear attention, so its memory is not *larger* but tidier. A second state doesn't help much. With ten times the steps (one seed) a state holds nine pairs in ten. So there is no sharp limit at $d_k$ pairs, but there is a price, which longer training makes smaller and which attention never had to pay.
 #
 # This is our answer to the second half of the question. In three layers out of four, a state keeps a summary of the text, and what must be recalled exactly is recalled by the fourth.
 
@@ -402,7 +402,7 @@ print([type(layer.self_attention).__name__ for layer in qwen.layers])
 # %% [markdown]
 # ## What does each design hold?
 #
-# **Exercise 5** (predict; 10 minutes, medium). Now you have met five designs. How many bytes per token does the cache of each hold, that is, for a whole text and divided by its `length`? Work it out on paper; the cell is only the last step.
+# **Exercise 5** (predict; 10 minutes, medium). Now you have met five designs. How many bytes per token does the cache of each hold? That is its size after a whole text of `length` tokens, divided by `length`. Work it out on paper; the cell is only the last step.
 
 # %% exercise="bytes_per_token"
 def bytes_per_token(
@@ -453,7 +453,7 @@ for name in ("all heads", "2 groups", "latents"):
 assert len(set(grown["state"])) == 1
 
 # %% [markdown]
-# Eight matrices of 16 × 16 numbers take 8,192 bytes, because here each number takes 4 bytes, and not 2 as in Exercise 5. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with what it was at the last three positions, and this must be kept, too. So a state is dear at first, and pays off only in longer texts. But it never grows, and nor does a window once it is full.
+# Eight matrices of 16 × 16 numbers take 8,192 bytes, because here each number takes 4 bytes, and not 2 as in Exercise 5. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with what it was at the last three positions, so those features must be kept, too. A state is therefore expensive at first, and pays off only in longer texts. But it never grows, and neither does a window once it is full.
 
 # %% [markdown]
 # Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2,900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and below each strip stands what is still known of it. Finally, move the decay.
@@ -478,7 +478,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # %% [markdown]
 # ## Back to the question
 #
-# What did these models give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows in a task that needs what was given up.
+# What did these models give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys and values from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows in a task that needs what was given up.
 
 # %% [markdown]
 # The question is still open, and some newer models keep much and *read* less. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**.
@@ -491,7 +491,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 #
 # - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
 # - A latent keeps one short vector for all heads, and where its matrices are absorbed, no key is made at all.
-# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets (which can replace a part of that), and a layer that attends recalls.
+# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets (which can do a part of the overwriting), and a layer that attends recalls.
 # - A state pays off only in long texts, because it has its full size from the first token on.
 
 # %% [markdown]
@@ -518,7 +518,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # %% [markdown]
 # ## Extra: the delta rule without a loop
 #
-# A loop over positions is slow to train. But each output is linear in what was written, $u_s$, so all of them can be computed at once. Without a gate, position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$, which is a triangular system of equations. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
+# A loop over positions is slow to train. But without a gate, position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$. For all positions together this is a triangular system of equations, so it can be solved at once. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
 
 # %%
 from transformer_lab.models.since_llama import delta_rule as states
@@ -536,7 +536,7 @@ print("at once = in steps, max difference < 1e-5:", (at_once - in_steps).abs().m
 # %% [markdown]
 # ## Extra: a norm on queries and keys
 #
-# This part is not about the cache but about the *training*. A score is a product of two learned projections, so it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly any gradient left. **QK-norm** (its norm is the one that you wrote in Exercise 1 of lesson 11) therefore gives every query and every key the same length. Its authors ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) divided each by its length and learned one factor for the scores; today each passes through an RMSNorm. By hand, for a query and a key that both grow tenfold:
+# This part is not about the cache but about the *training*. A score is a product of two learned projections, so it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly any gradient left. **QK-norm** (its norm is the one that you wrote in Exercise 1 of lesson 11) therefore gives every query and every key the same length, which learned weights may then change. Its authors ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) divided each by its length and learned one factor for the scores; today each passes through an RMSNorm. By hand, for a query and a key that both grow tenfold:
 
 # %%
 query, key = torch.tensor([3.0, 4.0]), torch.tensor([1.0, 7.0])
@@ -590,10 +590,10 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 assert last["soft cap"].max() < last["plain"].min()
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, while the models with a norm lose nothing at three times the rate, and far less at ten times. A bound alone is not enough for that: the soft cap bounds the scores as well, and with a cap of 5 it is nearer to the plain model than to those with a norm. (How much it helps depends on its size. With a cap of 50, as in Gemma 2, the model ends at 2.65 nats on average, which is nearer to the models with a norm, but not as good; see docs/figures.md.)
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, while the models with a norm lose nothing at three times the rate, and far less at ten times. A bound alone is not enough for that: the soft cap bounds the scores as well, and yet with a cap of 5 the model ends nearer to the plain one than to those with a norm. (How much it helps depends on its size. With a cap of 50, as in Gemma 2, the model ends at 2.65 nats on average, which is nearer to the models with a norm, but not as good; see docs/figures.md.)
 
 # %% [markdown]
-# Nor do the learned weights explain it: without them the norm does as well at the highest rate. (They lift the bound, so a score can reach 23.) Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the norm came. What else the norm does, these runs do not tell us.
+# Nor do the learned weights explain it: without them the norm does as well at the highest rate. (They lift the bound: on average the largest score is 23, where the norm alone would allow no more than √12 = 3.5.) Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the models with a norm came in a tenth of them. What else the norm does, these runs do not tell us.
 
 # %% [markdown]
 # Kimi K2 was trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the query and key matrices of any head whose largest score passes a limit.
@@ -675,7 +675,7 @@ for way, shares in moved.items():
 assert max(moved["lost"]) < min(moved["shared out"])
 
 # %% [markdown]
-# In none of these heads does it matter much to lose what it reads there, but in each it matters to be made to look elsewhere. So for them the first token is not a source of information but a place to leave weight, an **attention sink**. [Xiao et al. (2023)](https://arxiv.org/abs/2309.17453) found it in large language models, and also that a window which drops the first tokens ruins models that were not trained with it.
+# For each of these heads, losing what it reads there changes little, but having to look elsewhere moves the vectors several times as far. So for them the first token is not a source of information but a place to leave weight, an **attention sink**. [Xiao et al. (2023)](https://arxiv.org/abs/2309.17453) found it in large language models, and also that a window which drops the first tokens ruins models that were not trained with it.
 
 # %% [markdown]
 # What can a model do about it? The `GatedAttention` of Qwen3-Next above multiplies what its heads have read by a gate between 0 and 1, so that a head with nothing to say can be closed, and [its authors](https://arxiv.org/abs/2505.06708) report that hardly any weight then goes to the first token. [gpt-oss](https://arxiv.org/abs/2508.10925) gives each head a place for its weight that is no token. A learned number, the **sink**, takes part in the softmax and has no value:
@@ -705,7 +705,7 @@ print("within 256:", [round(4 * turn, 2) for turn in turns])
 #
 # - **linear** ([position interpolation](https://arxiv.org/abs/2306.15595)): all pairs turn four times as slowly, as if positions were pressed together,
 # - **Llama 3** ([code](https://github.com/meta-llama/llama-models/blob/main/models/llama3/model.py)): only the pairs that make few turns are slowed down, and the fast ones stay as they are,
-# - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become larger, for a factor of four by 30 %, however long the text is.
+# - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores are made larger (by 30 % for a factor of four), however long the text is.
 #
 # Are ours the real ones? Here are three tiny Llamas, whose files say that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
 
@@ -721,7 +721,7 @@ for kind, more in {"linear": {}, "llama3": bounds, "yarn": {}}.items():
     assert change > 0.05
 
 # %% [markdown]
-# No recipe trains anything here. The models below were trained on 64 characters at a time, and then read 256. **Predict**: which recipe costs something within the *first* 64?
+# No recipe trains anything here. The models below were trained on 64 characters at a time, and then read 256. **Predict**: which recipes cost something within the *first* 64, and which of them costs most?
 #
 # There are two controls as well. One is the model as it was trained, but with a window of 64. It meets no new distance, but it also never sees more keys than in training. So the other one sees all positions, and treats those that lie further back than 63 as if they lay 63 back.
 
@@ -744,10 +744,10 @@ assert loss["linear"][:, 0].min() > loss["Llama 3"][:, 0].max()
 assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in controls)
 
 # %% [markdown]
-# With RoPE as it was trained, the loss rises by more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat within the first 64 characters already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
+# With RoPE as it was trained, the loss rises by more than a nat. With linear scaling the loss hardly rises on the way, but it costs half a nat within the first 64 characters already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
 
 # %% [markdown]
-# Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, with the window no layer sees what lies further back, and with the other control what lies there has no order. A recipe is worth its price where far tokens and their order are needed, and this small model needs neither.
+# Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, with the window no layer sees what lies further back, and with the other control what lies there has no order. A recipe is worth its price where far tokens and their order are needed, and this small model, which has learned from 64 characters at a time, makes use of neither.
 
 # %% [markdown]
 # ## Extra: sharing out the work without a loss

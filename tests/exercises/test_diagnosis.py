@@ -225,7 +225,7 @@ def unscaled_over_queries(query, key, value):
 def test_two_mistakes_with_names_are_both_told_if_the_two_changes_make_it_right():
     exercise = exercises.scaled_dot_product_attention
     both = [exercise.mistakes[name].explanation for name in ("unscaled", "softmax_over_queries")]
-    in_float16 = "\nBeside that, something is wrong in float16."  # whatever divides late
+    in_float16 = "\nIn float16 something is wrong as well; it may be the same."  # whatever divides late
     assert said(exercise, unscaled_over_queries) == "\n- ".join(["Two things are wrong:", *both]) + in_float16
 
 

@@ -43,7 +43,7 @@ def explain(exercise: Specification, answer: Callable) -> str | None:
     if len(wider.cases) == len(exercise.cases) or checking.examine(wider, Attempt(answer), wider.cases).passed:
         return None
     found = explain_on_all(wider, answer)
-    return found and f"{found}\nBeside that, something is wrong in float16."
+    return found and f"{found}\nIn float16 something is wrong as well; it may be the same."
 
 
 def is_half(case: Case) -> bool:

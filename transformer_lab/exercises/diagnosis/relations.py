@@ -97,7 +97,7 @@ def of_plain(parts: Pairs, of_mistake: bool) -> str | None:
             return f"its parts come as a {type(parts[0][1]).__name__}, and should be one tensor"
     if all(isinstance(one, Real) and isinstance(two, (int, float)) and two for _, one, two in parts):
         ratios = [float(one) / two for _, one, two in parts]
-        if max(ratios) - min(ratios) <= 1e-6 * abs(ratios[0]) and abs(ratios[0] - 1) > 1e-6:
+        if max(ratios) - min(ratios) <= 1e-6 * abs(ratios[0]) and ratios[0] and abs(ratios[0] - 1) > 1e-6:
             return f"it is {ratios[0]:.4g} times what it should be"
     return None
 

@@ -112,7 +112,9 @@ def avoids_its_kind(words):
     return -20 * first_three(words), first_three(words)
 
 
-@look_at_kind.mistake("W_Q is zero, so that all scores are 0: every word looks at all words alike.")
+@look_at_kind.mistake(
+    "All your scores are 0, as a W_Q or W_K of zeros makes them: every word looks at all words alike."
+)
 def looks_at_all_alike(words):
     return 0 * first_three(words), first_three(words)
 
@@ -126,7 +128,9 @@ def last_three_numbers(words):
     return 20 * last, last
 
 
-@look_at_kind.mistake("Here a word's other numbers count as well. All rows of the matrix after the third must be 0.")
+@look_at_kind.mistake(
+    "Here a word's other numbers count as well. Leave the rows after the third at 0, in W_Q and in W_K."
+)
 def other_numbers_count(words):
     w = first_three(words)
     w[3:] = 1
@@ -147,7 +151,10 @@ def looks_at_the_next_kind(words):
     return 20 * first_three(words).roll(1, dims=1), first_three(words)
 
 
-@look_at_kind.mistake("Only nouns find their kind. The other two kinds have a query of zeros, and look at all alike.")
+@look_at_kind.mistake(
+    "Only nouns find their kind. The scores of the other two kinds are all 0, and they look at all words "
+    "alike: is a row of zeros left in W_Q or W_K?"
+)
 def nouns_alone(words):
     w_q = torch.zeros(words.size(1), 3)
     w_q[0, 0] = 40

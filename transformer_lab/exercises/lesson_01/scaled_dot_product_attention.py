@@ -168,7 +168,7 @@ def softmax_without_dim(query, key, value):
     return weights @ value, weights
 
 
-@scaled_dot_product_attention.mistake("The softmax is missing: the scores themselves multiply the values.")
+@scaled_dot_product_attention.mistake("The softmax is missing: scores stand where the weights belong.")
 def no_softmax(query, key, value):
     weights = unscaled_scores(query, key) / query.size(-1) ** 0.5
     return weights @ value, weights
@@ -180,7 +180,9 @@ def scores_returned(query, key, value):
     return attend(scores, value)[0], scores
 
 
-@scaled_dot_product_attention.mistake("The two results are in the wrong order: first the output, then the weights.")
+@scaled_dot_product_attention.mistake(
+    "The output stands where the weights belong: return first the output, then the weights."
+)
 def results_swapped(query, key, value):
     return attend(unscaled_scores(query, key) / query.size(-1) ** 0.5, value)[::-1]
 

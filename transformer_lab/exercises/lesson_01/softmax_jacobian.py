@@ -55,7 +55,8 @@ def outer_product_only(weights):
 
 
 @softmax_jacobian.mistake(
-    "You treat each weight as a sigmoid of its own score. The weights share one sum: raising one score lowers all "
+    "Only the diagonal is there, as if each weight were a sigmoid of its own score. The weights share one sum: raising "
+    "one score lowers all "
     "others."
 )
 def diagonal_only(weights):
@@ -67,7 +68,7 @@ def no_competition(weights):
     return torch.diag_embed(weights)
 
 
-@softmax_jacobian.mistake("The two parts are in the wrong order: a weight would *fall* when its own score rises.")
+@softmax_jacobian.mistake("All signs are turned: a weight would *fall* when its own score rises.")
 def sign_flipped(weights):
     return weights.unsqueeze(-1) * weights.unsqueeze(-2) - torch.diag_embed(weights)
 

@@ -86,14 +86,14 @@ def unscaled(query, key, value, grad_output):
     return gradients(query, key, value, grad_output, before=1.0, after=1.0)
 
 
-@attention_backward.mistake(
-    "The weights are right, but the gradients of query and key lack the factor 1 / √d_k that the scores have."
-)
+@attention_backward.mistake("The scores have a factor 1 / √d_k, and it is missing on the way back from them.")
 def scale_forgotten_on_the_way_back(query, key, value, grad_output):
     return gradients(query, key, value, grad_output, after=1.0)
 
 
-@attention_backward.mistake("You divide by √d_k twice on the way back. The scores were divided by it once.")
+@attention_backward.mistake(
+    "On the way back you divide by √d_k twice, or by d_k, which is the same. The scores were divided by √d_k once."
+)
 def scaled_twice(query, key, value, grad_output):
     return gradients(query, key, value, grad_output, after=1 / query.size(-1))
 
@@ -116,7 +116,8 @@ def mean_without_weights(query, key, value, grad_output):
 
 
 @attention_backward.mistake(
-    "The sum of P ⊙ dP runs over the queries. Softmax was taken over the *keys*, row by row: sum over the last axis."
+    "The sum of P ⊙ dP runs over the queries. Attention's softmax runs over the *keys*, row by row: sum over the last "
+    "axis."
 )
 def sum_over_queries(query, key, value, grad_output):
     return gradients(query, key, value, grad_output, jacobian=lambda p, dp: p * (dp - (p * dp).sum(-2, True)))
@@ -135,12 +136,12 @@ def as_if_sigmoid(query, key, value, grad_output):
     return gradients(query, key, value, grad_output, jacobian=lambda p, dp: p * (1 - p) * dp)
 
 
-@attention_backward.mistake("The three gradients are right, but their order is not: query first, then key, then value.")
+@attention_backward.mistake("The order of the gradients is reversed: query first, then key, then value.")
 def value_first(query, key, value, grad_output):
     return gradients(query, key, value, grad_output)[::-1]
 
 
-@attention_backward.mistake("The gradients of query and key are exchanged.")
+@attention_backward.mistake("A gradient of query or key stands in the other's place: query first, then key.")
 def query_and_key_exchanged(query, key, value, grad_output):
     of_query, of_key, of_value = gradients(query, key, value, grad_output)
     return of_key, of_query, of_value

@@ -64,7 +64,7 @@ def shares(lse_a, lse_b):
 
 
 @merge_partial.mistake(
-    "You average the two outputs. The half whose keys fit better counts for more: its sum of exponentials is larger."
+    "Both outputs get the same share. The half whose keys fit better must get more: its sum of exponentials is larger."
 )
 def plain_mean(output_a, lse_a, output_b, lse_b):
     return (output_a + output_b) / 2, torch.logaddexp(lse_a, lse_b)
@@ -84,23 +84,30 @@ def weighted_by_logarithms(output_a, lse_a, output_b, lse_b):
     return share * output_a + (1 - share) * output_b, torch.logaddexp(lse_a, lse_b)
 
 
-@merge_partial.mistake(
-    "The output is right, but for the merged `lse` you add two logarithms: that is the logarithm of a *product*."
-)
+@merge_partial.mistake("For the merged `lse` you add two logarithms: that is the logarithm of a *product*.")
 def logarithms_added(output_a, lse_a, output_b, lse_b):
     a, b = shares(lse_a, lse_b)
     return a * output_a + b * output_b, lse_a + lse_b
 
 
-@merge_partial.mistake("The output is right, but the merged `lse` is only the larger of the two.")
+@merge_partial.mistake(
+    "The merged `lse` is the mean of the two. But the sum over all keys is larger than that over either half, and so "
+    "is its logarithm."
+)
+def logarithms_averaged(output_a, lse_a, output_b, lse_b):
+    a, b = shares(lse_a, lse_b)
+    return a * output_a + b * output_b, (lse_a + lse_b) / 2
+
+
+@merge_partial.mistake("The merged `lse` is only the larger of the two: what the other half adds is missing.")
 def the_larger_one(output_a, lse_a, output_b, lse_b):
     a, b = shares(lse_a, lse_b)
     return a * output_a + b * output_b, torch.maximum(lse_a, lse_b)
 
 
 @merge_partial.mistake(
-    "The numbers are right as long as e^lse can be stored. With a log-sum-exp of 1000 it is infinite, and "
-    "with -1000 it is 0: take the difference first."
+    "Not every e^lse can be stored. With a log-sum-exp of 1000 it is infinite, and with -1000 it is 0: take the "
+    "difference first."
 )
 def overflow(output_a, lse_a, output_b, lse_b):
     a, b = lse_a.exp()[..., None], lse_b.exp()[..., None]
@@ -114,7 +121,7 @@ def not_divided(output_a, lse_a, output_b, lse_b):
 
 
 @merge_partial.mistake(
-    "The shares lack an axis. Each belongs to a *query*, and must meet all d features of its output: (…, 1)."
+    "The shares lack an axis at the end. Each belongs to a *query*, and must meet all d features of its output: (…, 1)."
 )
 def axis_lost(output_a, lse_a, output_b, lse_b):
     share = torch.sigmoid(lse_a - lse_b)

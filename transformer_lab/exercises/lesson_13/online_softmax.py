@@ -53,8 +53,8 @@ online_softmax = Exercise(
 
 
 @online_softmax.mistake(
-    "The sum is not rescaled. What you had added up was measured from a lower maximum, and a new maximum makes all of "
-    "it too large."
+    "The sum keeps its size when the maximum grows. What you had added up was measured from a lower maximum, and a new "
+    "maximum makes all of it too large."
 )
 def without_rescaling(chunks):
     maximum = total = None
@@ -89,7 +89,7 @@ def each_from_its_own_maximum(chunks):
 
 
 @online_softmax.mistake(
-    "You subtract no maximum: exp(1000) is infinite. And `total` is to be the sum of exp(score - maximum)."
+    "You take the exponential of whole scores: exp(1000) is infinite. `total` is the sum of exp(score - maximum)."
 )
 def without_the_maximum(chunks):
     maximum = total = None
@@ -101,7 +101,8 @@ def without_the_maximum(chunks):
 
 
 @online_softmax.mistake(
-    "You go over `chunks` twice. An iterator gives each chunk once: in your second loop nothing is left."
+    "Nothing was added to your total. Do you go over `chunks` twice? An iterator gives each chunk once, so that in a "
+    "second loop nothing is left."
 )
 def reads_twice(chunks):
     largest = [chunk.amax(-1) for chunk in chunks]
@@ -113,8 +114,8 @@ def reads_twice(chunks):
 
 
 @online_softmax.mistake(
-    "Your maximum starts at 0, so that it is too large if all scores are negative. Start with the first chunk, or "
-    "below every number."
+    "Your maximum never falls below 0, so that it is too large if all scores are negative. Start with the first chunk, "
+    "or below every number."
 )
 def starts_at_zero(chunks):
     maximum, total = 0, 0
@@ -156,16 +157,21 @@ def over_all_rows(chunks):
     "maximum."
 )
 def log_sum_exp(chunks):
-    parts = list(chunks)
-    together = torch.cat(parts, -1)
-    return together.amax(-1), together.logsumexp(-1)
+    maximum, total = tiled_attention.online_softmax(chunks)
+    return maximum, maximum + total.log()
 
 
 @online_softmax.mistake("The number of scores is divided out: `total` is the sum, not the mean.")
 def mean_of_exponentials(chunks):
-    together = torch.cat(list(chunks), -1)
-    maximum = together.amax(-1)
-    return maximum, torch.exp(together - maximum[..., None]).mean(-1)
+    widths = []
+
+    def counted():
+        for chunk in chunks:
+            widths.append(chunk.size(-1))
+            yield chunk
+
+    maximum, total = tiled_attention.online_softmax(counted())
+    return maximum, total / sum(widths)
 
 
 @online_softmax.hidden_case

@@ -90,8 +90,8 @@ def normalised(x):
 
 
 @residual_distribution.mistake(
-    "You draw from p anew. That is the common wrong variant: tokens that the draft likes have had their chance "
-    "already, and come out too often. For p = (.5, .3, .2) and q = (.8, .1, .1) the result is (.65, .19, .16)."
+    "You draw from p anew. That is the common wrong variant: a token that the draft proposes often enough has all of "
+    "its p already, and comes out too often. For p = (.5, .3, .2) and q = (.8, .1, .1) the result is (.65, .19, .16)."
 )
 def from_p_anew(p, q):
     return p
@@ -158,7 +158,7 @@ def sum_of_all_rows(p, q):
     "You return what both expect, min(p, q). That is what gets *accepted*; the question is what p still lacks."
 )
 def what_both_expect(p, q):
-    return normalised(torch.minimum(p, q).clamp(min=1e-12))
+    return normalised(torch.minimum(p, q))
 
 
 @residual_distribution.hidden_case

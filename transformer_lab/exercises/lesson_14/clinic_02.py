@@ -103,7 +103,7 @@ def padded_keys_are_zero(query, key, value, lengths):
     return F.scaled_dot_product_attention(query, key * words, value * words)
 
 
-@clinic_02.mistake("The polarity is right, but the mask reaches one too far: it lets the first pad through.")
+@clinic_02.mistake("The mask reaches one too far: it lets the first pad through.")
 def first_pad_allowed(query, key, value, lengths):
     words = torch.arange(key.size(1)) <= lengths[:, None]
     return F.scaled_dot_product_attention(query, key, value, attn_mask=words[:, None, :])

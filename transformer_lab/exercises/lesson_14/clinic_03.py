@@ -85,7 +85,8 @@ def weights_scaled(query, key):
 
 @clinic_03.mistake(
     "You divide by the measured standard deviation of the scores. The symptom is gone; but a head that has learned "
-    "to be sharp is made soft again, and one sentence changes the weights of another."
+    "to be sharp is made soft again, and if all scores are measured together, one sentence changes the weights of "
+    "another."
 )
 def scores_standardised(query, key):
     scores = query @ key.transpose(-2, -1)

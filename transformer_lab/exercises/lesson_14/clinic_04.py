@@ -61,9 +61,8 @@ def scaled_vectors(tokens, table):
 
 
 @clinic_04.mistake(
-    "The rows are counted correctly, but the extra axis still lies where the positions belong: (T, 1, d) meets the "
-    "sentences. It runs only where there are as many sentences as positions, or one of either; and with more than one "
-    "position the result is wrong."
+    "The extra axis still lies where the positions belong: (T, 1, d) meets the sentences. It runs only where there are "
+    "as many sentences as positions, or one of either; and with more than one position the result is wrong."
 )
 def still_along_the_batch(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[: tokens.size(1)].unsqueeze(1)
@@ -101,6 +100,14 @@ def one_row_for_all(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[tokens.size(1) - 1]
 
 
+@clinic_04.mistake(
+    "An index, `[n]`, takes a single row, and a slice, `[:n]`, takes the first n. So every word gets one and the same "
+    "row, and an encoder still can't tell one order of the words from another."
+)
+def one_row_by_an_index(tokens, table, encoding):
+    return scaled_vectors(tokens, table) + encoding[tokens.size(1)]
+
+
 @clinic_04.mistake("The first word gets position 1. The package counts from 0.")
 def counted_from_one(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[1 : tokens.size(1) + 1]
@@ -123,8 +130,8 @@ def counted_through_the_batch(tokens, table, encoding):
 
 
 @clinic_04.mistake(
-    "The positions are right now, but the vectors of the tokens are no longer multiplied by √d. That was no part of "
-    "the defect: a mend changes what is broken, and nothing else."
+    "The vectors of the tokens are no longer multiplied by √d. That was no part of the defect: a mend changes what is "
+    "broken, and nothing else."
 )
 def scale_lost(tokens, table, encoding):
     return table[tokens] + encoding[: tokens.size(1)]

@@ -69,7 +69,7 @@ def clinic_05(x, output, noise, rate, training):
     return x + output
 
 
-@clinic_05.mistake("Dropout is gone altogether: evaluation is right now, but training drops nothing.")
+@clinic_05.mistake("Dropout is gone altogether: training drops nothing.")
 def never_dropped(x, output, noise, rate, training):
     return x + output
 
@@ -82,7 +82,7 @@ def scaled_in_evaluation(x, output, noise, rate, training):
     return x + (output * (noise >= rate) / (1 - rate) if training else output * (1 - rate))
 
 
-@clinic_05.mistake("Evaluation is right, but in training the numbers that are kept are no longer divided by 1 - rate.")
+@clinic_05.mistake("In training the numbers that are kept are no longer divided by 1 - rate.")
 def not_divided(x, output, noise, rate, training):
     return x + (output * (noise >= rate) if training else output)
 
@@ -98,7 +98,9 @@ def same_noise_each_time(x, output, noise, rate, training):
     return x + output * (noise >= rate) / (1 - rate)
 
 
-@clinic_05.mistake("Now evaluation divides as well as training: numbers that nobody thinned out become too large.")
+@clinic_05.mistake(
+    "Evaluation scales `output` as training does, though nothing was dropped there that would have to be made up for."
+)
 def divided_in_evaluation(x, output, noise, rate, training):
     kept = (noise >= rate) if training else torch.ones_like(noise)
     return x + output * kept / (1 - rate)

@@ -112,8 +112,8 @@ def two_gains_exchanged(x, memory, attend, feed_forward, gain_1, gain_2, gain_3)
 
 
 @clinic_06.mistake(
-    "gain_3 gets a gradient now, because you multiply by it too. That hides the symptom: the last norm still uses the "
-    "second norm's gain, which has two tasks."
+    "gain_3 gets a gradient now, because it joins the second norm's gain at the end. That hides the symptom: the last "
+    "norm still uses that gain, which has two tasks."
 )
 def third_gain_on_top(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     return gain_3 * with_gains(x, memory, attend, feed_forward, (gain_1, gain_2, gain_2))

@@ -87,7 +87,10 @@ def first_position_left_out(logits, tokens):
     return F.cross_entropy(logits[:, 1:].flatten(0, 1), tokens[:, 1:].flatten())
 
 
-@clinic_07.mistake("The losses are added up, and not averaged: a larger batch has a larger loss, and larger gradients.")
+@clinic_07.mistake(
+    "The losses are added up, and not divided by their number. A plain sum grows with the batch, and its gradients do, "
+    "too."
+)
 def added_up(logits, tokens):
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten(), reduction="sum")
 

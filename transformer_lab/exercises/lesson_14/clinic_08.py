@@ -110,7 +110,7 @@ def small_losses_dropped(logits, targets, pad_id):
 
 
 @clinic_08.mistake(
-    "You divide by the number of words now, but the sum still holds the losses of the padding: the loss grows with it."
+    "The sum still holds the losses of the padding: divided by the number of words, it grows with the padding."
 )
 def padding_in_the_sum(logits, targets, pad_id):
     return losses_of(logits, targets).sum() / (targets != pad_id).sum()

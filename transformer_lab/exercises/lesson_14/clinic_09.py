@@ -80,8 +80,8 @@ def one_too_few(x, past, encoding):
 
 
 @clinic_09.mistake(
-    "All the tokens of the cache get their positions again in each step. Those before have theirs already, and collect "
-    "one more with each step."
+    "All the tokens of the cache get their positions again. Those before have theirs already, and if they are stored "
+    "like this, they collect one more with each step."
 )
 def positions_added_again(x, past, encoding):
     together = torch.cat([past, x], dim=1)

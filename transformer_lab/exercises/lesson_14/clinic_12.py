@@ -40,9 +40,9 @@ def split_case(label: str, sentences: list[list[int]], n_training: int) -> Case:
     cases=(
         split_case("one sentence is repeated", [[1, 2], [3, 4], [1, 2], [5, 6]], 2),
         split_case("one training sentence", [[1, 1], [1, 1], [1, 2]], 1),
-        split_case("nothing is repeated", [[1, 2], [2, 1], [1, 1], [2, 2]], 3),
+        split_case("nothing is repeated", [[1, 2], [2, 3], [3, 1], [2, 1], [1, 1]], 3),
         split_case("everything is repeated", [[1, 2], [3, 4], [3, 4], [1, 2], [1, 2]], 2),
-        split_case("repeated in training", [[1, 2], [1, 2], [4, 5], [1, 3]], 3),
+        split_case("repeated in training", [[1, 2], [1, 2], [4, 5], [1, 3], [1, 2], [3, 5]], 3),
         split_case("repeated in validation", [[1, 2], [4, 4], [4, 4], [1, 2], [0, 1]], 1),
         split_case(
             "longer sentences", [[1, 2, 3], [3, 2, 1], [1, 1, 3], [1, 2, 3], [3, 2, 3], [1, 2, 1], [3, 2, 1]], 3
@@ -113,8 +113,8 @@ def compared_with_the_last(sentences, n_training):
 
 
 @clinic_12.mistake(
-    "A sentence counts as seen if each of its tokens occurs in the same position of *some* training sentence, each "
-    "perhaps in a different one. New combinations are thrown out, and those are what validation is for."
+    "A sentence counts as seen if each of its tokens occurs in *some* training sentence, each perhaps in a different "
+    "one. New combinations are thrown out, and those are what validation is for."
 )
 def token_by_token(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]
@@ -128,8 +128,8 @@ def made_unique_first(sentences, n_training):
 
 
 @clinic_12.mistake(
-    "What stands in training no longer validates, but you also drop what repeats *within* validation, and sort the "
-    "rest. A sentence that is frequent may be frequent in validation, too."
+    "You also drop what repeats *within* validation, and sort the rest. A sentence that is frequent may be frequent in "
+    "validation, too."
 )
 def validation_made_unique(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]

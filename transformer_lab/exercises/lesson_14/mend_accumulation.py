@@ -136,6 +136,14 @@ def at_least_one(weight, inputs, targets, answers, portion, max_norm):
     return step_with(weight, inputs, targets, answers, portion, max_norm, lambda x, c, n: c.sum().clamp(min=1) * n)
 
 
+@mend_accumulation.mistake(f"The NaN is gone, and that hides a symptom. {MEANS} {EARLY}")
+def only_the_nan(weight, inputs, targets, answers, portion, max_norm):
+    def share(x, counts, n):
+        return counts.sum().clamp(min=1) * n
+
+    return step_with(weight, inputs, targets, answers, portion, max_norm, share, late=False)
+
+
 @mend_accumulation.mistake(
     "Each portion counts by its share of the *rows*. A row may hold one answer or many, so count the tokens."
 )
@@ -176,7 +184,7 @@ def each_shortened(weight, inputs, targets, answers, portion, max_norm):
 
 
 @mend_accumulation.mistake(
-    "Every gradient gets the length max_norm, the short ones as well. Only what is longer is to be shortened."
+    "A gradient shorter than max_norm is stretched to that length. Only what is longer is to be shortened."
 )
 def always_that_long(weight, inputs, targets, answers, portion, max_norm):
     gradient = sum(summed(weight, *part) for part in portions_of(inputs, targets, answers, portion))

@@ -187,7 +187,7 @@ def window_always_full(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_
 
 
 @bytes_per_token.mistake(
-    "You count a state for every token. There is one, into which all tokens are written, so each token's share shrinks."
+    "Every token pays for a whole state. There is one, into which all tokens are written: divide its size by `length`."
 )
 def state_for_each_token(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
     given = (kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length)

@@ -141,7 +141,7 @@ def values_from_w_uk(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
 
 
 @latent_attention.mistake(
-    "The output is a sum of *latent* vectors. Each head must still make its value of it, with its w_uv."
+    "The output is a sum of *latent* vectors. Each head must still make its value from it, with its w_uv."
 )
 def latents_returned(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
     return weights_of(query_nope, query_rope, latent, key_rope, w_uk) @ latent[:, None]

@@ -68,7 +68,7 @@ def step_case(label: str, shape: tuple[int, int, int], window: int, position: in
     whole numbers. Return `(output, cache)`, with the new position in its slot.
 
     What was observed:
-      While a text is no longer than the window, every output is right, and then none is.
+      As long as a text fits into the window, every output is right, and after that none is.
       The first tokens of a long text never leave the cache.
       After every window of tokens, a query sees one key alone, the next query two, and so on, until it sees all again.
       The same last window of tokens gets different weights when more tokens stand before it.
@@ -119,6 +119,10 @@ MASK = (
     "The slots after the new position's are still hidden after the first round. They were empty then, but now they "
     "hold the older part of the window."
 )
+HIDES_TURNS = (
+    "As long as they are hidden, turning query and keys by their slots gives the same scores as turning them by their "
+    "positions. So check which of the two you do."
+)
 TURN = "The keys are still turned by the numbers of their *slots*, which are their positions in the first round alone."
 
 
@@ -159,7 +163,7 @@ def only_the_mask(query, key, value, cache, position, rotate):
     return mended((query, key, value, cache, position, rotate), "hidden")
 
 
-@mend_rolling_cache.mistake(f"One of three is mended. {SLOT} {MASK}")
+@mend_rolling_cache.mistake(f"{SLOT} {MASK} {HIDES_TURNS}")
 def only_the_positions(query, key, value, cache, position, rotate):
     return mended((query, key, value, cache, position, rotate), "positions")
 
@@ -169,7 +173,7 @@ def all_but_the_slot(query, key, value, cache, position, rotate):
     return mended((query, key, value, cache, position, rotate), "hidden", "positions")
 
 
-@mend_rolling_cache.mistake(f"Two of three are mended. {MASK}")
+@mend_rolling_cache.mistake(f"{MASK} {HIDES_TURNS}")
 def all_but_the_mask(query, key, value, cache, position, rotate):
     return mended((query, key, value, cache, position, rotate), "slot", "positions")
 
@@ -220,8 +224,8 @@ def nothing_hidden(query, key, value, cache, position, rotate):
 
 
 @mend_rolling_cache.mistake(
-    "Nothing is turned any more. The weights no longer depend on what stands before the window, because they do not "
-    "depend on any position."
+    "Query and keys are not turned any more, or all by the same angle. The weights no longer depend on what stands "
+    "before the window, because they do not depend on any position."
 )
 def nothing_turned(query, key, value, cache, position, rotate):
     return rolled(query, key, value, cache, position, lambda x, positions: x)
@@ -265,8 +269,8 @@ def one_slot_too_far(query, key, value, cache, position, rotate):
 
 
 @mend_rolling_cache.mistake(
-    "Query and keys are both turned by the numbers of their slots now. After a wrap, the older part of the window then "
-    "seems to come *after* the query: only positions say how far back a key lies."
+    "Query and keys are turned as if all slots had been filled in the *same* round. After a wrap, the older part of "
+    "the window then seems to come *after* the query, but it was written a round before."
 )
 def query_by_its_slot(query, key, value, cache, position, rotate):
     window = cache.size(-2)

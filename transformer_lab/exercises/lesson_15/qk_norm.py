@@ -106,7 +106,7 @@ def mean_subtracted(query, key, weight_q, weight_k, eps):
 
 
 @qk_norm.mistake(
-    "The sum of the squares is taken, and not their mean: each vector gets a length of 1 in the place of √d_head, and "
+    "The sum of the squares is taken, and not their mean: each vector gets a length of 1 in place of √d_head, and "
     "every score becomes d_head times smaller."
 )
 def sum_of_squares(query, key, weight_q, weight_k, eps):

@@ -79,15 +79,15 @@ def one_too_short(length, window):
 
 
 @sliding_window_mask.mistake(
-    "A token does not see itself: you let it attend to the `window` positions *before* it. Its own is the last of them."
+    "A token does not see itself: you let it attend to the `window` positions *before* it. Its own is the last "
+    "one of the window."
 )
 def itself_not_seen(length, window):
     return (distances(length) >= 1) & (distances(length) <= window)
 
 
 @sliding_window_mask.mistake(
-    "The past is limited, but the future is open: every token sees all that follow. The window ends at the token "
-    "itself."
+    "The future is open: every token sees all that follow. The window ends at the token itself."
 )
 def future_open(length, window):
     return distances(length) < window

@@ -155,7 +155,7 @@ def leak(state: State) -> tuple[str, str]:
 
 @named(
     "13 memory",
-    "How much more fast memory does a tile need if the text is twice as long?",
+    "How much fast memory does a tile need if the text is twice as long?",
     *("as much as before", "twice as much", "four times as much"),
 )
 def memory(state: State) -> tuple[str, str]:

@@ -156,7 +156,7 @@ assert effect("pre-norm").min() > 0.02
 assert last("pre-norm", longer).max() < 0.03
 
 # %% [markdown]
-# After 200 steps pre-norm has cost something, and after 800 the cost has all but gone. A table of short trainings would have told us that pre-norm is a mistake, so we note that pre-norm *learns later* here, and not that it learns less. (At a third of our rate it costs something as well.) But the reason for pre-norm was depth, and two layers are not deep. So the table has models of 12 layers as well, again today's block with pre-norm and without. To have something to compare with, we compute what a model gets that knows nothing but how frequent each character is:
+# After 200 steps pre-norm has cost something, and after 800 the cost has all but gone. A table of short trainings would have told us that pre-norm is a mistake, so we note that pre-norm *learns later* here, and not that it learns less. (At a third of our rate it costs something after 200 steps as well.) But the reason for pre-norm was depth, and two layers are not deep. So the table has models of 12 layers as well, again today's block with pre-norm and without. To have something to compare with, we compute what a model gets that knows nothing but how frequent each character is:
 
 # %%
 from transformer_lab.data.texts import PRINTABLE, Characters, python_source
@@ -495,7 +495,7 @@ for names in (ranked[0], today):
     print(f"{place}, {table[names].mean():.2f} nats: {', '.join(sorted(names))}")
 
 # %% [markdown]
-# Today's block stands in the middle, because most of its swaps were not made for a lower loss. Undo *one* of them, and you see which: without RoPE the loss is higher by 0.15 nats, and without pre-norm it is lower by 0.08, in this short training. Undoing any of the other four lowers it by about 0.02, which is less than the seeds of one model lie apart. (That all four point the same way adds little, because each is compared with the same three runs of today's block.) Here are the means of all pairs in one picture, a dot for each seed:
+# Today's block stands in the middle, because all 32 blocks with RoPE come before the 32 without, and among those with RoPE it is the last: most of its other swaps were not made for a lower loss. Undo *one* swap, and you see it. Without RoPE the loss is higher by 0.15 nats, and without pre-norm it is lower by 0.08, in this short training. Undoing any of the other four lowers it by about 0.02, which is less than the seeds of one model lie apart. (That all four point the same way adds little, because each is compared with the same three runs of today's block.) Here are the means of all pairs in one picture, a dot for each seed:
 
 # %%
 found = {swap: effect(swap) for swap in swaps.SWAPS}

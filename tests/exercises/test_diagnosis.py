@@ -448,6 +448,19 @@ def test_of_a_tuple_the_part_that_is_wrong_is_named():
         assert related(attention, given, right) == words
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (float, "`bytes`: it is a float, and should be a whole number"),
+        (lambda x: 2 * x, "`bytes`: it is 2 times what it should be"),
+        (lambda x: 0, None),  # the answer 0 is not 0 times the right one
+    ],
+)
+def test_how_a_whole_number_is_related_to_what_should_be(change, words):
+    given, right = ({case: Outcome(f(len(x))) for case, x in WORDS.items()} for f in (change, int))
+    assert related(exercises.kv_cache_bytes, given, right) == words
+
+
 WORDS = {Case("a", {"x": 1}): [3, 1, 2], Case("b", {"x": 2}): [5, 6]}
 
 

@@ -95,6 +95,8 @@ def of_plain(parts: Pairs, of_mistake: bool) -> str | None:
         together = all(list(map(type, one)) == [Tensor] * len(two) for _, one, two in parts if two.ndim)
         if together and all(all(alike(case, *pair) for pair in zip(one, two, strict=True)) for case, one, two in parts):
             return f"its parts come as a {type(parts[0][1]).__name__}, and should be one tensor"
+    if all(isinstance(one, float) and type(two) is int and one == two for _, one, two in parts):
+        return "it is a float, and should be a whole number"
     if all(isinstance(one, Real) and isinstance(two, (int, float)) and two for _, one, two in parts):
         ratios = [float(one) / two for _, one, two in parts]
         if max(ratios) - min(ratios) <= 1e-6 * abs(ratios[0]) and ratios[0] and abs(ratios[0] - 1) > 1e-6:

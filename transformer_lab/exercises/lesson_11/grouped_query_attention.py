@@ -74,7 +74,8 @@ def attend(query, key, value, scale=None):
 
 @grouped_query_attention.mistake(
     "The groups are dealt out in turn, 0, 1, 0, 1: that is what `repeat` makes. Heads of one group lie side by side, "
-    "0, 0, 1, 1, as `repeat_interleave` puts them. With weights that were trained the other way, all is mixed up."
+    "0, 0, 1, 1, as `repeat_interleave` puts them. With weights that were trained the other way, heads "
+    "read keys that are not theirs."
 )
 def groups_in_turn(query, key, value):
     times = query.size(1) // key.size(1)

@@ -123,6 +123,13 @@ def turned_again(cache, rotate):
     return torch.stack([rotate(cache[0], 0), cache[1]])
 
 
+@mend_rotary_cache.mistake(f"Two of three are mended. {VALUE}")
+def all_but_the_value(query, key, value, cache, rotate):
+    position = cache.size(-2)
+    cache = grown(cache, rotate(key, position), rotate(value, position))
+    return attended(rotate(query, position), cache), cache
+
+
 @mend_rotary_cache.mistake(f"One of three is mended. {VALUE} {AGAIN}")
 def only_the_query(query, key, value, cache, rotate):
     position = cache.size(-2)
@@ -150,13 +157,6 @@ def all_but_the_keys(query, key, value, cache, rotate):
     return attended(rotate(query, position), turned_again(cache, rotate)), cache
 
 
-@mend_rotary_cache.mistake(f"Two of three are mended. {VALUE}")
-def all_but_the_value(query, key, value, cache, rotate):
-    position = cache.size(-2)
-    cache = grown(cache, rotate(key, position), rotate(value, position))
-    return attended(rotate(query, position), cache), cache
-
-
 @mend_rotary_cache.mistake(f"Two of three are mended. {QUERY}")
 def all_but_the_query(query, key, value, cache, rotate):
     cache = grown(cache, rotate(key, cache.size(-2)), value)
@@ -172,18 +172,20 @@ def one_position_too_far(query, key, value, cache, rotate):
     return attended(rotate(query, position), cache), cache
 
 
-@mend_rotary_cache.mistake("Nothing is turned any more: two of the symptoms are gone, and with them the positions.")
-def nothing_turned(query, key, value, cache, rotate):
-    cache = grown(cache, key, value)
-    return attended(query, cache), cache
-
-
 @mend_rotary_cache.mistake(
-    "The new key goes into the cache unturned. Those before it were turned when they came in; nobody turns it later."
+    "The new key is left unturned. It must be turned by its own position, as those in the cache were when they came in."
 )
 def new_key_unturned(query, key, value, cache, rotate):
     cache = grown(cache, key, value)
     return attended(rotate(query, cache.size(-2) - 1), cache), cache
+
+
+@mend_rotary_cache.mistake(
+    "Neither the query nor the new key is turned, so the scores with older keys are those of a wrong distance."
+)
+def nothing_turned(query, key, value, cache, rotate):
+    cache = grown(cache, key, value)
+    return attended(query, cache), cache
 
 
 @mend_rotary_cache.mistake("The new key and value stand in *front* of the cache. Positions grow towards its end.")

@@ -120,21 +120,19 @@ def mean_subtracted(x, weight, eps):
     return by_root(centred, squared(centred), weight, eps)
 
 
-@rms_norm.mistake(
-    "You divide by the standard deviation. It is measured from the mean; the root mean square is measured from 0."
-)
+@rms_norm.mistake("You measure from the mean, as a standard deviation does. The root mean square is measured from 0.")
 def standard_deviation(x, weight, eps):
     heads = in_heads(x, weight)
     return by_root(heads, heads.var(-1, correction=0, keepdim=True), weight, eps)
 
 
-@rms_norm.mistake("That is the *sum* of the squares: you divide by the length of the head, √d_head times too much.")
+@rms_norm.mistake("That is the *sum* of the squares. Its root is the length of the head, √d_head times too much.")
 def divided_by_the_length(x, weight, eps):
     heads = in_heads(x, weight)
     return by_root(heads, heads.square().sum(-1, keepdim=True), weight, eps)
 
 
-@rms_norm.mistake("The root is missing: you divide by the mean square itself.")
+@rms_norm.mistake("The root *of the mean square* is missing. It is this root that a head is divided by.")
 def without_the_root(x, weight, eps):
     heads = in_heads(x, weight)
     return (heads / (squared(heads) + eps) * weight).flatten(-2)

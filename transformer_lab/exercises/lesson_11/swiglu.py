@@ -89,7 +89,7 @@ def llama_s(x, w_gate, w_up, w_down):
     return (F.silu(x @ w_gate) * (x @ w_up)) @ w_down
 
 
-@swiglu.mistake("Nothing is cut off. The gate may be 7 at most, the other projection from -7 to 7.")
+@swiglu.mistake("Nothing is cut off as it should be: the gate may be 7 at most, the other projection from -7 to 7.")
 def not_cut_off(x, w_gate, w_up, w_down):
     return gated(x @ w_gate, x @ w_up + 1, w_down)
 
@@ -99,7 +99,7 @@ def gate_cut_off_below(x, w_gate, w_up, w_down):
     return gated((x @ w_gate).clamp(-7, 7), (x @ w_up).clamp(-7, 7) + 1, w_down)
 
 
-@swiglu.mistake("The gate is not cut off: above 7 it becomes 7.")
+@swiglu.mistake("A gate above 7 still counts in full. It must become 7.")
 def gate_not_cut_off(x, w_gate, w_up, w_down):
     return gated(x @ w_gate, (x @ w_up).clamp(-7, 7) + 1, w_down)
 
@@ -109,7 +109,7 @@ def up_not_cut_off_below(x, w_gate, w_up, w_down):
     return gated((x @ w_gate).clamp(max=7), (x @ w_up).clamp(max=7) + 1, w_down)
 
 
-@swiglu.mistake("The projection by `w_up` is not cut off: it stays between -7 and 7.")
+@swiglu.mistake("The projection by `w_up` is not cut off: it must stay between -7 and 7.")
 def up_not_cut_off(x, w_gate, w_up, w_down):
     return gated((x @ w_gate).clamp(max=7), x @ w_up + 1, w_down)
 
@@ -119,7 +119,10 @@ def added_before(x, w_gate, w_up, w_down):
     return gated((x @ w_gate).clamp(max=7), (x @ w_up + 1).clamp(-7, 7), w_down)
 
 
-@swiglu.mistake("The 1 is missing: a hidden unit whose `w_up` is 0 must still pass on its gate.")
+@swiglu.mistake(
+    "1 has to be added to the projection by `w_up`, and to nothing else: a hidden unit whose `w_up` is 0 must still "
+    "pass on its gate."
+)
 def without_one(x, w_gate, w_up, w_down):
     return gated((x @ w_gate).clamp(max=7), (x @ w_up).clamp(-7, 7), w_down)
 

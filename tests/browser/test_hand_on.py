@@ -186,7 +186,7 @@ def test_a_picture_says_what_it_is(page, site, tmp_path: Path):
 
 def test_a_figure_is_handed_on_with_its_caption(page, site, tmp_path: Path):
     page.goto(f"{site}lessons/10_inside.html")
-    figure = page.locator(".plate").first
+    figure = page.locator(".plate#figure-1")
     figure.get_by_role("button", name="Copy link").click()
     assert page.evaluate("() => navigator.clipboard.readText()") == f"{site}lessons/10_inside.html#figure-1"
     with page.expect_download() as kept:

@@ -50,6 +50,7 @@ export const STEPS = `
 }
 .tl-machine .tl-term .tl-track i.tl-below { background: var(--tl-thread); }
 .tl-machine .tl-total { border-top: 2px solid var(--tl-ink); }
+.tl-machine .tl-near .tl-stack { display: none; }
 .tl-machine .tl-near .tl-both { display: grid; grid-template-columns: 320px minmax(0, 1fr); gap: 8px 28px; }
 .tl-machine .tl-near .tl-right:not([hidden]) { display: contents; }
 .tl-machine .tl-near .tl-right > :not(.tl-lead) { grid-column: 1 / -1; min-width: 0; }
@@ -145,7 +146,6 @@ export const STEPS = `
   .tl-machine .tl-lead .tl-quiet, .tl-machine .tl-rows { grid-column: 1 / -1; font-size: 13px; }
   .tl-machine .tl-near .tl-lead { display: contents; }
   .tl-machine .tl-near .tl-title { align-self: center; }
-  .tl-machine .tl-near .tl-stack { display: none; }
   .tl-machine .tl-near .tl-rows { order: 1; }
   .tl-machine .tl-near :is(.tl-quiet, .tl-say) { order: 3; }
   .tl-machine .tl-rows { flex-wrap: nowrap; overflow-x: auto; margin: 0 -6px; padding: 3px; gap: 0; }

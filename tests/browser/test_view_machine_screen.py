@@ -428,7 +428,9 @@ def test_six_that_are_found_say_what_the_parts_are_for(desk):
     keep = desk.get_by_role("button", name="Save the picture “I broke it six ways”")
     expect(keep).to_be_visible()  # before the last cut is mended
     assert out_of_sight(desk, ".tl-prize b", ".tl-prize button") == []
-    expect(desk.locator(".tl-purposes")).to_contain_text("Positions matter, because attention is a sum over words, and a sum has no order.")
+    expect(desk.locator(".tl-purposes")).to_contain_text(
+        "Positions matter, because attention is a sum over words, and a sum has no order."
+    )
     breaker(desk, BREAKERS[-1]).click()
     expect(desk.locator(".tl-purposes > div")).to_have_count(6)
     with desk.expect_download() as download:

@@ -304,7 +304,7 @@ def test_a_result_is_chosen_by_a_press_and_by_keys_and_solves_nothing(page, site
     page.keyboard.press("Enter")
     expect(verdict.get_by_role("heading")).to_have_text("Right")
     expect(verdict).to_contain_text("The weights along dim sum to 1. Not so in D.")
-    expect(exercise.locator(".primary:visible")).to_have_text("Now write it: download the notebook →")
+    expect(exercise.locator(".primary:visible")).to_have_text("Now write it: open it in Colab →")
     assert exercise.evaluate("() => document.activeElement.type") == "radio", "the focus is not lost"
     expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
     results.filter(has_text="−2.41").click()  # what the others come from can be read afterwards

@@ -139,7 +139,7 @@ def test_predictions_quizzes_and_hints_answer_the_keyboard(page, site):
     for opened, seen in (
         ("3. Two words of a sentence change places.", "the same average of the same words"),
         ("hint 1 of 3", "Two steps"),
-        ("what comes out: predict first", "weights [[1.0]]"),
+        ("Predict first, then see what comes out", "weights [[1.0]]"),
     ):
         summary = page.locator("summary", has_text=opened).first
         assert not summary.evaluate("summary => summary.parentElement.open")

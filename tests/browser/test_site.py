@@ -677,7 +677,7 @@ def test_a_guess_is_kept_and_judged_at_the_end(browser, site):
         page.reload()
         expect(page.locator(".guess [aria-pressed=true]")).to_have_text("it is too good")
         expect(page.locator(".closing-guess")).to_contain_text("and you were right")
-        page.get_by_role("button", name="Ask a friend").click()
+        page.locator(".guess").get_by_role("button", name="Ask a friend").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         asked = page.evaluate("() => navigator.clipboard.readText()")
     assert asked.splitlines()[0].endswith("it is too high · it is too good · it does not")

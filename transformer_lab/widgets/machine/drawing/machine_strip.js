@@ -10,7 +10,7 @@ import { canvas, element } from "../../shared/ui.js";
 const [TALL, LOW] = [28, 9]; // pixels of a band, beside a part and elsewhere
 
 export function stripOf({ state, pan, press }) {
-  const { node, at, resize } = canvas("", { keys: false });
+  const { node, at, resize } = canvas("every matrix, small", { keys: false });
   const port = element("i"); // what is in sight
   const room = element("div", { class: "tl-strip", "aria-hidden": "true" }, node, port);
   let [plan, width] = [null, 0];

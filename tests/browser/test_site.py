@@ -829,7 +829,8 @@ def test_a_download_is_filled_with_the_address_that_the_page_has(page, site):
     ("name", "theme", "width"),
     [
         *(("index", "light", 360), ("index", "dark", 1400)),
-        *(("lessons/05_masking", "dark", 360), ("lessons/00_start_here", "light", 1400)),
+        *(("lessons/05_masking", "dark", 360), ("lessons/10_inside", "dark", 390)),
+        *(("lessons/00_start_here", "light", 1400), ("lessons/02_multi_head_attention", "light", 900)),
         *(("lessons/gallery", "dark", 900), ("search", "light", 900)),
     ],
 )

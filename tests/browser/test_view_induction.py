@@ -84,7 +84,7 @@ def test_a_point_in_a_small_map_is_the_cursor_of_all(views):
 
 def test_a_press_among_the_arcs_cuts_them_and_the_loss_changes(views):
     view = views["induction"]
-    arcs = view.root.locator(".tl-arcs canvas")
+    arcs = view.root.locator(".tl-scroll canvas")
     arcs.scroll_into_view_if_needed()
     arcs.click(position={"x": 90, "y": 60})
     near(view.values(), explored("induction", gone=[(0, 0)]))
@@ -95,7 +95,7 @@ def test_a_press_among_the_arcs_cuts_them_and_the_loss_changes(views):
 
 def test_a_press_on_a_word_of_the_arcs_leads_to_it(views):
     view = views["induction"]
-    arcs = view.root.locator(".tl-arcs canvas")
+    arcs = view.root.locator(".tl-scroll canvas")
     arcs.scroll_into_view_if_needed()
     x, y = arcs.evaluate("({layout: {left, size, line}}) => [left + 4.5 * size, line]")
     arcs.click(position={"x": x, "y": y})

@@ -11,6 +11,7 @@ import {
   onKeys,
   onLeave,
   resetButton,
+  scroller,
   slider,
   tensor,
   watch,
@@ -133,6 +134,8 @@ function view(model, el) {
   });
   const grid = headGrid({ heads, T: tokens.length, mapOf, onpoint: map.move, onchoose: (at) => change({ at }) });
   const chart = canvas("The arcs of a head, and the loss of each next token.", { keys: false });
+  const room = scroller("the arcs of a head over the text");
+  room.append(chart.node);
   // A press on a word chooses it, and one among the arcs cuts them.
   chart.node.onpointerdown = (event) => {
     const { left, size, line } = chart.node.layout;
@@ -168,7 +171,7 @@ function view(model, el) {
     },
   };
   el.append(
-    element("style", {}, ".tl-induction .tl-arcs { overflow-x: auto; max-width: 100%; }"),
+    element("style", {}, ".tl-induction .tl-scroll { max-height: none; }"),
     grid.node,
     element(
       "div",
@@ -177,7 +180,7 @@ function view(model, el) {
         "A dashed frame: its weights have changed, by so much at most.",
     ),
     bar(ablate, restore),
-    element("div", { class: "tl-arcs" }, chart.node),
+    room,
     bar(position.node, shown.node),
     map.beside(bar(...map.buttons, reset)),
     map.table,

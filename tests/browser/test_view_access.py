@@ -151,7 +151,10 @@ def test_what_scrolls_can_be_reached_by_keys_and_has_a_name(views, name):
 @every_view
 def test_an_empty_room_takes_no_focus(views, name):
     views[name].values()
-    assert views[name].root.locator(".tl-scroll:visible").filter(has_not=views[name].page.locator("tr, canvas")).count() == 0
+    assert (
+        views[name].root.locator(".tl-scroll:visible").filter(has_not=views[name].page.locator("tr, canvas")).count()
+        == 0
+    )
 
 
 @every_view

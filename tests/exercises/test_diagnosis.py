@@ -255,6 +255,21 @@ def test_one_value_of_several_may_be_as_a_mistake_makes_it():
     assert said(exercise, old_positions_alone) == words
 
 
+def old_positions_for_one_width(query, key, value, cache):
+    """Wrong in a single case, as a mistake makes it."""
+    grown = torch.cat([cache, torch.stack([key, value])], dim=-2)
+    outputs = []
+    for one, keys, values in zip(*(heads.flatten(0, 1) for heads in (query, *grown)), strict=True):
+        weights = torch.softmax(one @ (keys[:-1] if one.size(-1) == 7 else keys).T / one.size(-1) ** 0.5, dim=-1)
+        outputs.append(weights @ (values[:-1] if one.size(-1) == 7 else values))
+    return torch.stack(outputs).view_as(query), grown
+
+
+def test_a_value_that_is_mostly_right_is_no_part_of_a_mistake():
+    assert "itself_not_seen" in exercises.cached_attention.mistakes
+    assert "alone" not in (said(exercises.cached_attention, old_positions_for_one_width) or "")
+
+
 def no_residual_before_norm(x, sublayer, norm, norm_first):
     return sublayer(norm(x)) if norm_first else norm(x + sublayer(x))
 

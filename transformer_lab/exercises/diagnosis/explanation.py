@@ -190,19 +190,23 @@ def related_to_a_mistake(exercise: Specification, outcomes: Outcomes) -> str | N
 
 
 def part_of_a_mistake(exercise: Specification, outcomes: Outcomes, mistaken: Outcomes) -> str | None:
-    """The name of the one wrong value, if it is wrong as the mistake makes it and all others are right."""
-    wrong: set[int] = set()
+    """The name of the one wrong value, if it is wrong as the mistake makes it and all others are right.
+
+    A case may be right all the same, such as the first step of a loop: not most of them, or the mistake is another.
+    """
+    as_right: list[list[bool]] = []
+    as_mistaken: list[list[bool]] = []
     for case, outcome in outcomes.items():
         given: Any = outcome.value
         theirs: Any = mistaken[case].value
         right: Any = exercise.expected(case).value
         if not all(isinstance(one, tuple) and len(one) == len(exercise.returns) for one in (given, theirs, right)):
             return None
-        fits = [
-            [agree(one, other, Standard.of(case)) for one, other in zip(given, them, strict=True)]
-            for them in (theirs, right)
-        ]
-        if not all(as_theirs or is_right for as_theirs, is_right in zip(*fits, strict=True)):
-            return None
-        wrong |= {i for i, is_right in enumerate(fits[1]) if not is_right}
-    return exercise.returns[wrong.pop()] if len(wrong) == 1 else None
+        for fits, other in ((as_right, right), (as_mistaken, theirs)):
+            fits.append([agree(one, them, Standard.of(case)) for one, them in zip(given, other, strict=True)])
+    wrong = [i for i, fits in enumerate(zip(*as_right, strict=True)) if not all(fits)]
+    if len(wrong) != 1:
+        return None
+    both = [(right[wrong[0]], theirs[wrong[0]]) for right, theirs in zip(as_right, as_mistaken, strict=True)]
+    excepted = both.count((True, False))
+    return exercise.returns[wrong[0]] if all(map(any, both)) and excepted < both.count((False, True)) else None

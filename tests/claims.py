@@ -69,7 +69,7 @@ def try_claims(text: NotebookNode, stored: NotebookNode, offset: int, longer: in
             cell.source = multiplied(cell.source, steps, longer)
     lesson.cells = [begin(offset), *cells, new_code_cell(END)]
     try:
-        execute(lesson)
+        execute(lesson, seconds_per_cell=3000 * longer)
     except (CellControlSignal, DeadKernelError) as error:
         outcome.fell[0, "the lesson runs to its end"] = str(error).strip().splitlines()[-1]
         return outcome

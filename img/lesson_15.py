@@ -11,7 +11,7 @@ DESIGNS = (  # the name, how much it keeps of a token, and the first token of wh
     ("8 groups", 2 * GROUPS * D_HEAD, 0, ("2048 numbers", "a token")),
     ("latent", LATENT, 0, ("576 numbers", "a token")),
     ("window", 2 * GROUPS * D_HEAD, TOKENS - WINDOW, ("2048 a token,", "the last ones only")),
-    ("state", 0, TOKENS, ("the same matrix", "after any text")),
+    ("state", 0, TOKENS, ("the same size", "after any text")),
 )
 
 

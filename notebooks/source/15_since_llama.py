@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 15 · Since Llama
 #
-# Many open models of 2026 keep less of a text than Llama does. They do it in three ways. You build each by hand, find it equal to the real one, and measure what it gives up.
+# Many open models of 2026 keep less of a text than Llama does. They do it in three ways. You build each by hand, check it against the real one, and measure what it gives up.
 #
 # **You will be able to**
 # - say what a layer keeps of a text, in bytes, and what it can no longer know,
 # - write sliding windows, latent attention and the delta rule,
-# - test what a part buys against the simplest other explanation.
+# - test what a part buys against the simplest alternative explanation.
 #
 # **You need** lessons 03, 08, 09 and 11, and lesson 12 for the *Extra* about a head that has nothing to look at. **Papers:** [Gemma 3](https://arxiv.org/abs/2503.19786), [DeepSeek-V3](https://arxiv.org/abs/2412.19437), [Gated DeltaNet](https://arxiv.org/abs/2412.06464). **Time:** 45 minutes, the exercises 90 more; the parts called *Extra* can wait.
 
@@ -33,7 +33,7 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 # %% [markdown]
 # ## The question
 #
-# Lesson 11 ended at Llama, whose layers are all alike. The configurations of later models come with `transformers`, without their weights. Let us ask some of them what their layers do (`transformers` takes some seconds to load):
+# Lesson 11 ended at Llama, whose layers are all alike. The configurations of later models come with `transformers`, without their weights. Let us ask some of them what their layers do (`transformers` takes a few seconds to load):
 
 # %%
 import transformers
@@ -48,14 +48,14 @@ print(f"DeepSeek-V3: {kept} numbers a token and layer; keys and values of", end=
 print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 
 # %% [markdown]
-# In most of these models only a few layers still look at the whole text, and DeepSeek's layers, which all do, keep little of it. ([Qwen 3.5](https://huggingface.co/docs/transformers/main/model_doc/qwen3_5) and [Gemma 4](https://huggingface.co/docs/transformers/main/model_doc/gemma4) date from 2026. We shall take apart their predecessors, which mix their layers in much the same proportion.) The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
+# In most of these models only a few layers still look at the whole text. DeepSeek's layers all do, but they keep little of it. ([Qwen 3.5](https://huggingface.co/docs/transformers/main/model_doc/qwen3_5) and [Gemma 4](https://huggingface.co/docs/transformers/main/model_doc/gemma4) date from 2026. We shall take apart their predecessors, which mix their layers in much the same proportion.) The reason is the cache of lesson 08. For each token that is written, a model needs the keys and values of all tokens before it, so the size of the cache limits how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
 #
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
 # %% [markdown]
 # **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** A layer can look only at the last few tokens, keep less of each token, or keep no single token at all. We take these three ways one at a time, and then count what they hold.
 #
-# The longer training runs were done beforehand by `python -m transformer_lab.training.experiments.since_llama`, with five seeds each, or with a single seed where there are ten times as many steps. The lesson plots them, as means or with a dot for each training:
+# The longer training runs were done beforehand by `python -m transformer_lab.training.experiments.since_llama`, with five seeds each, or with a single seed where there are ten times as many steps. The lesson plots them, as means or with a dot for each run:
 
 # %%
 table = training.load_table("since_llama")
@@ -73,7 +73,7 @@ def dots(rows, measure, x_label, **more):
     return plots.plot_runs(runs, x_label=x_label, **more)
 
 # %% [markdown]
-# Each part must also be the real one. So this function makes a tiny random model of a family from `transformers`, stores it, opens the file with this project's own classes, and compares the logits of both for one text. Our model reads this text twice, first all at once and then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones the scores are so close to 0 in many of these models that a mistake in queries or keys would hardly show.
+# Each part that we build must also agree with the real one. So this function makes a tiny random model of a family from `transformers`, stores it, opens the file with this project's own classes, and compares the logits of both for one text. Our model reads this text twice, first all at once and then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones the scores are so close to 0 in many of these models that a mistake in queries or keys would hardly show.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -161,7 +161,7 @@ assert right[:22].min() > 0.9
 assert right[22:].max() < 0.4
 
 # %% [markdown]
-# Up to a distance of 21 the answers are right, and from 22 on they are guesses, one in eight. No training can change that, since no path leads there, whatever the weights are. If the window is the cause, then two layers should fail after 14, and it should help to open a *single* layer. Here are the means of five seeds. *The last layer sees all* differs from *three windows* in one mask alone:
+# Up to a distance of 21 the answers are right, and from 22 on they are guesses, of which one in eight is right. No training can change that, since no path leads there, whatever the weights are. If the window is the cause, then two layers should fail after 14, and it should help to open a *single* layer. Here are the means of five seeds. *The last layer sees all* differs from *three windows* only in the mask of one layer:
 
 # %%
 curves = {arm: over_seeds("distance", arm, "right").mean(0) for arm in distance.ARMS}
@@ -171,7 +171,7 @@ ax = plots.plot_lines(range(33), curves, x_label="distance from the mark", y_lab
 plots.show(ax, alt="Two windows fall to guessing after 14, three after 21; one open layer: 1.")
 
 # %% [markdown]
-# So this is what a window gives up, and one layer in three wins it back. (In [Gemma 3](https://arxiv.org/abs/2503.19786) it is one in six.) The cache of the others stops growing. In `SlidingWindowLayer` it drops what the next position may not see. Here are a tiny Mistral, whose layers all have a window, as in the first [Mistral 7B](https://arxiv.org/abs/2310.06825), and a Gemma 3, which mixes both kinds:
+# So this is what a window gives up, and one layer in three wins it back. (In [Gemma 3](https://arxiv.org/abs/2503.19786) it is one in six.) The cache of a layer with a window stops growing. In `SlidingWindowLayer` it drops what the next position may not see. Here are a tiny Mistral, whose layers all have a window, as in the first [Mistral 7B](https://arxiv.org/abs/2310.06825), and a Gemma 3, which mixes both kinds:
 
 # %%
 compare("Mistral", sliding_window=5)
@@ -186,7 +186,7 @@ print("after 20 tokens the layers hold", [cache.layer(i).held for i in range(4)]
 # Each layer with a window holds four, and the next position will be the fifth. A fast implementation, such as Mistral's own, does not even move what it keeps. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in order.
 
 # %% [markdown]
-# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. As long as a text fits into the window, every output is right, and after that none is. The first tokens never leave the cache. After every `window` tokens, a query sees only one key, the next one two, and so on. And the same last window of tokens gets different weights when more tokens stand before it.
+# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. As long as a text fits into the window, every output is right, and after that none is. The first tokens never leave the cache. After every `window` tokens, a query sees only one key, the next query two, and so on. And the same last window of tokens gets different weights when more tokens stand before it.
 #
 # `cache` (2, B, h, window, d_head) holds first the keys and then the values, as the projections gave them, and position p lies in slot p mod `window`. `query`, `key` and `value` (B, h, 1, d_head) belong to the new position, number `position` counted from 0. `rotate(x, positions)` turns each row of x by its entry in `positions`, a tensor.
 
@@ -225,7 +225,7 @@ print("absorbed query:", (query @ w_uk.T).tolist(), "score:", (query @ w_uk.T @ 
 # One product for the query replaces one for each position that was read. The values work alike, because a weighted sum of $c W^{UV}$ is the weighted sum of $c$, times $W^{UV}$. This is called **absorbing** the matrices. (It is not free: a score is then a product of vectors as long as the latent, 512 numbers in DeepSeek-V3, where a key would have 128. But a model that writes token by token mostly waits for its memory to be read, and there is little to read now.)
 
 # %% [markdown]
-# RoPE stands in the way, however. Between query and key it puts a rotation that differs from position to position, so there is no single matrix to absorb. Therefore a query has two parts. One does not turn and is compared with the latent. The other has a few features that do turn, and is compared with one small turning key that all heads share. The score is the sum of both, divided by $\sqrt{d_{nope} + d_{rope}}$.
+# RoPE stands in the way, however. Between query and key it puts a rotation that differs from position to position, so there is no single matrix to absorb. Therefore a query has two parts. One, of $d_{nope}$ features (for "no position"), does not turn and is compared with the latent. The other, of only a few features, $d_{rope}$, does turn, and is compared with one small turning key that all heads share. The score is the sum of both products, divided by $\sqrt{d_{nope} + d_{rope}}$.
 
 # %%
 torch.manual_seed(0)
@@ -261,7 +261,7 @@ few |= {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_gro
 deepseek = compare("DeepseekV3", **few, moe_intermediate_size=12)
 
 # %% [markdown]
-# What does a latent buy that a single group of the same size does not? Here are small models of Python's source that keep 96 numbers for each position (all heads), 24 (one group of keys and values) and again 24 (a latent of 18, and a turning key of 6):
+# What does a latent buy that a single group of the same size does not? Here are small models of Python's source whose layers keep 96 numbers for each position (all heads), 24 (one group of keys and values) and again 24 (a latent of 18, and a turning key of 6):
 
 # %%
 rows = {"all heads, 96 numbers": "all heads", "one group, 24 numbers": "one group"}
@@ -275,7 +275,7 @@ plots.show(ax, alt="All heads and one group lie around 2.3 nats, the latents aro
 # %% [markdown]
 # ## Keep nothing of each: a state
 #
-# A window and a latent still keep something of each token that they can see. In [Qwen3-Next](https://huggingface.co/docs/transformers/main/model_doc/qwen3_next) three layers out of four do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The simplest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value, and a query multiplies what has gathered there. (The paper also makes all features of queries and keys positive, and divides each output by the sum of its weights, which are the products of the query with the keys. Qwen3-Next leaves both out, and so do we.)
+# A window and a latent still keep something of each token that they can see. In [Qwen3-Next](https://huggingface.co/docs/transformers/main/model_doc/qwen3_next) three layers out of four do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The simplest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value to the state, and a query multiplies what has gathered in it. (The paper also makes all features of queries and keys positive, and divides each output by the sum of its weights, which are the products of the query with the keys. Qwen3-Next leaves both out, and so do we.)
 #
 # $$S \leftarrow S + k_t v_t^\top, \qquad o_t = S^\top q_t$$
 #
@@ -291,9 +291,9 @@ again = state + torch.outer(first, torch.tensor([20.0]))
 print("the first written again, as 20. Asked for it: ", (first @ again).item())
 
 # %% [markdown]
-# Keys at right angles do not disturb each other, but in $d_k$ dimensions there are only $d_k$ of them, and every further key mixes with the others. That is the first price. The last line shows a second one. What is written again is added, so the answer is 30, where it should be 20.
+# Keys at right angles do not disturb each other, but in $d_k$ dimensions there are only $d_k$ of them, and every further key mixes with at least one of them. That is the first price. The last line shows a second one. What is written again is added, so the answer is 30, where it should be 20.
 #
-# The **delta rule** ([Schlag et al., 2021](https://arxiv.org/abs/2102.11174)) mends the second. Before a position writes, it asks what the state already answers to this key, and writes a share $\beta_t$ of the difference:
+# The **delta rule** ([Schlag et al., 2021](https://arxiv.org/abs/2102.11174)) mends the second. Before a position writes, it asks what the state already answers to its key. Then it writes a share $\beta_t$ of the difference between its value and that answer:
 #
 # $$S \leftarrow S + \beta_t\, k_t \big(v_t - S^\top k_t\big)^\top$$
 
@@ -318,7 +318,7 @@ def delta_rule(query, key, value, beta, decay):
 exercises.delta_rule.check(delta_rule)
 
 # %% [markdown]
-# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for the values of some of the keys. All models have one layer with one head of 16 features, so a state has 16 × 16 numbers. **Predict** which of the two rules recalls more of 8 pairs that are each written *once*. And which recalls more when each of 8 keys is written three times, every time with a value drawn anew, and only the last one counts (15 seconds)?
+# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for the values of some of the keys. All models have one layer with one head of 16 features, so a state has 16 × 16 numbers. **Predict** which of the two rules recalls more of 8 pairs that are each written *once*. And which recalls more when each of 8 keys is written three times, every time with a value drawn anew, and only the last one counts? (Training takes 15 seconds.)
 
 # %% steps=400
 found = {}
@@ -335,7 +335,7 @@ assert found["linear", "once"] > found["linear", "3 times"] + 0.2
 assert found["delta", "3 times"] > found["linear", "3 times"] + 0.2
 
 # %% [markdown]
-# Linear attention recalls most pairs that are written once, but of those that are written three times it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten, with a state of the same size and just as many pairs. (Nor is it too much for a state that 24 values are written: of 32 pairs that are written once, linear attention recalls most, as we shall see.) So it is the rewriting that linear attention can't do.
+# Linear attention recalls most pairs that are written once, but of those that are written three times it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten, with a state of the same size and just as many pairs. (Nor are 24 values too many for a state: of 32 pairs that are written once, linear attention recalls most, as we shall see.) So it is the rewriting that linear attention can't do.
 
 # %%
 from itertools import product
@@ -344,7 +344,7 @@ best = [max(map(three.count, three)) / 3 for three in product(range(16), repeat=
 print(f"the best guess without the order: {sum(best) / len(best):.4f}")
 
 # %% [markdown]
-# That was one start of each. And there is another explanation to exclude: a state that merely *forgets* would prefer what came last as well. So we need one more control: *gated linear* is linear attention with a gate and without the delta rule, as in [Mamba-2](https://arxiv.org/abs/2405.21060). Each dot is one training run, and the last three had ten times as many steps:
+# That was one training run of each. And there is another explanation to exclude: a state that merely *forgets* would prefer what came last as well. So we need one more control: *gated linear* is linear attention with a gate and without the delta rule, as in [Mamba-2](https://arxiv.org/abs/2405.21060). Each dot is one training run, and those in the last three rows had ten times as many steps:
 
 # %%
 task, longer = "8 pairs, written 3 times", "memory, ten times as long"
@@ -453,7 +453,7 @@ for name in ("all heads", "2 groups", "latents"):
 assert len(set(grown["state"])) == 1
 
 # %% [markdown]
-# Eight matrices of 16 × 16 numbers take 8,192 bytes, because here each number takes 4 bytes, and not 2 as in Exercise 5. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with what it was at the last three positions, so those features must be kept, too. A state is therefore expensive at first, and pays off only in longer texts. But it never grows, and neither does a window once it is full.
+# Eight matrices of 16 × 16 numbers take 8,192 bytes, because here each number takes 4 bytes, and not 2 as in Exercise 5. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with what it was at the last three positions, so those features must be kept, too. Since a state has its full size from the first token on, it is expensive at first and pays off only in longer texts. But it never grows, and neither does a window once it is full.
 
 # %% [markdown]
 # Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2,900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and below each strip stands what is still known of it. Finally, move the decay.
@@ -473,7 +473,7 @@ for design in PUBLISHED:
 print(f"the decay alone would leave {0.9995**2895:.4f}")
 
 # %% [markdown]
-# All of them do, but two of them hold it in full only because they mix their layers. The entries of the first token have left Gemma's windows, which know of it at second hand at most (their reach is 40 · 1023 = 40,920 positions). Of what was written for it into the states of Qwen3-Next, a quarter of a percent is left. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) In these two models, only the eight and the twelve layers that attend to everything still hold the token itself.
+# All of them do, but two of them hold it in full only because they mix their layers. The first token has left the caches of Gemma's layers with a window, which know of it at second hand at most (their reach is 40 · 1023 = 40,920 positions). Of what it wrote into the states of Qwen3-Next, a quarter of a percent is left. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) In these two models, only the layers that attend to everything still hold the token itself: eight in Gemma, and twelve in Qwen3-Next.
 
 # %% [markdown]
 # ## Back to the question
@@ -481,7 +481,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # What did these models give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys and values from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows in a task that needs what was given up.
 
 # %% [markdown]
-# The question is still open, and some newer models keep much and *read* less. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**.
+# How much a model should keep is still an open question, and some newer models keep much and *read* less. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**.
 
 # %% [markdown]
 # [MiniMax-M2](https://arxiv.org/abs/2605.26494) went back to full attention in all its layers, because cheaper kinds of attention had cost more quality than its makers would accept. Its successor [MiniMax-M3](https://huggingface.co/docs/transformers/main/model_doc/minimax_m3_vl) keeps all keys and values, but in most layers a query reads only the blocks of 128 tokens that an indexer rates highest. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further: beside a window of 128 tokens, nearly all its layers keep one entry for every 4 tokens or for every 128. And [Qwen4-Exp](https://huggingface.co/docs/transformers/main/model_doc/qwen4_exp) keeps a state in three layers out of four, while an indexer picks the tokens that the fourth reads.
@@ -518,7 +518,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # %% [markdown]
 # ## Extra: the delta rule without a loop
 #
-# A loop over positions is slow to train. But without a gate, position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$. For all positions together this is a triangular system of equations, so it can be solved at once. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
+# A loop over positions is slow in training. But without a gate, position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$. For all positions together this is a triangular system of equations, so it can be solved at once. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
 
 # %%
 from transformer_lab.models.since_llama import delta_rule as states
@@ -565,7 +565,7 @@ exercises.qk_norm.check(qk_norm)
 qwen3 = compare("Qwen3", head_dim=8)
 
 # %% [markdown]
-# What does it buy? Here are small models of Python's source, trained at three learning rates, as means of five seeds. If the norm helps *because* it bounds the scores, then another bound should help as well, such as the **soft cap** of [Gemma 2](https://arxiv.org/abs/2408.00118) (Gemma 3 has a norm in its place), here $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
+# What does it buy? Here are the means of five seeds for small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as the **soft cap** of [Gemma 2](https://arxiv.org/abs/2408.00118) (Gemma 3 has a norm in its place), here $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
 
 # %%
 names, rates = ("plain", "soft cap", "norm only", "QK-norm"), (0.03, 0.1, 0.3)
@@ -593,7 +593,7 @@ assert last["soft cap"].max() < last["plain"].min()
 # At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, while the models with a norm lose nothing at three times the rate, and far less at ten times. A bound alone is not enough for that: the soft cap bounds the scores as well, and yet with a cap of 5 the model ends nearer to the plain one than to those with a norm. (How much it helps depends on its size. With a cap of 50, as in Gemma 2, the model ends at 2.65 nats on average, which is nearer to the models with a norm, but not as good; see docs/figures.md.)
 
 # %% [markdown]
-# Nor do the learned weights explain it: without them the norm does as well at the highest rate. (They lift the bound: on average the largest score is 23, where the norm alone would allow no more than √12 = 3.5.) Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the models with a norm came in a tenth of them. What else the norm does, these runs do not tell us.
+# Nor do the learned weights explain it: without them the norm does as well at the highest rate. (They lift the bound: on average the largest score is 23, where the norm alone would allow no more than √12 = 3.5.) Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the models with a norm got in a tenth of them. What else the norm does, these runs do not tell us.
 
 # %% [markdown]
 # Kimi K2 was trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the query and key matrices of any head whose largest score passes a limit.
@@ -601,7 +601,7 @@ assert last["soft cap"].max() < last["plain"].min()
 # %% [markdown]
 # ## Extra: a head that has nothing to look at
 #
-# The weights of a softmax sum to 1, so a head must look *somewhere*, even where it has nothing to find. Where does it look then? Large models are known to look at the first token of a text. Does our own model of Python do so, which has four layers and a million parameters? Here are windows of 256 characters. How much of their weight do the positions of the second half give the first character?
+# The weights of a softmax sum to 1, so a head must look *somewhere*, even where it has nothing to find. Where does it look then? Large models are known to look at the first token of a text. Does our own model of Python, with its four layers and a million parameters, do so? Here are windows of 256 characters. How much of their weight do the positions in the second half give to the first character?
 
 # %% tolerance=0.01
 python, characters, _ = training.load_language_model("python")
@@ -640,7 +640,7 @@ print(f"most of all layer {layer}, head {head}: {given[layer, head]:.2f}")
 assert (given > 0.5).sum() > 15
 
 # %% [markdown]
-# Is [CLS] so interesting? Then a head should miss it. Take the heads above one at a time, and change what they do in two ways. In the first, the weight for [CLS] is *lost*, and the others stay as they are, so that the head reads less. In the second it is *shared out*, because the head may not look at [CLS] and its softmax must spend the weight on other tokens. **Predict** which change does more harm. We measure how far the vectors of the last layer move, relative to their length:
+# Is [CLS] so interesting? Then a head should miss it. Take the heads that give it more than half of their weight, one at a time, and change what they do in two ways. In the first, the weight for [CLS] is *lost*, and the others stay as they are, so that the head reads less. In the second it is *shared out*, because the head may not look at [CLS] and its softmax must spend the weight on other tokens. **Predict** which change does more harm. We measure how far the vectors of the last layer move, relative to their length:
 
 # %%
 @torch.no_grad()
@@ -707,7 +707,7 @@ print("within 256:", [round(4 * turn, 2) for turn in turns])
 # - **Llama 3** ([code](https://github.com/meta-llama/llama-models/blob/main/models/llama3/model.py)): only the pairs that make few turns are slowed down, and the fast ones stay as they are,
 # - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores are made larger (by 30 % for a factor of four), however long the text is.
 #
-# Are ours the real ones? Here are three tiny Llamas, whose files say that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
+# Do ours agree with the real ones? Here are three tiny Llamas, whose files say that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
 
 # %%
 plain, tokens = compare("Llama"), torch.randint(50, (1, 20))
@@ -744,7 +744,7 @@ assert loss["linear"][:, 0].min() > loss["Llama 3"][:, 0].max()
 assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in controls)
 
 # %% [markdown]
-# With RoPE as it was trained, the loss rises by more than a nat. With linear scaling the loss hardly rises on the way, but it costs half a nat within the first 64 characters already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
+# With RoPE as it was trained, the loss rises by more than a nat. With linear scaling the loss hardly rises along the text, but within the first 64 characters it is half a nat higher already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
 
 # %% [markdown]
 # Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, with the window no layer sees what lies further back, and with the other control what lies there has no order. A recipe is worth its price where far tokens and their order are needed, and this small model, which has learned from 64 characters at a time, makes use of neither.
@@ -752,7 +752,7 @@ assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in contro
 # %% [markdown]
 # ## Extra: sharing out the work without a loss
 #
-# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. [DeepSeek-V3](https://arxiv.org/abs/2412.19437) has a bias for each expert instead ([Wang et al., 2024](https://arxiv.org/abs/2408.15664)), which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where one was chosen too seldom. (A very small loss is left beside it, so that no single text uses a few experts alone.) By hand, two of three experts:
+# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. [DeepSeek-V3](https://arxiv.org/abs/2412.19437) has a bias for each expert instead ([Wang et al., 2024](https://arxiv.org/abs/2408.15664)), which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where one was chosen too seldom. (A very small loss is left beside it, so that no single text uses only a few experts.) By hand, two of three experts:
 
 # %%
 logits = torch.tensor([[2.0, 0.0, -1.0]])
@@ -761,7 +761,7 @@ for bias in ([0.0, 0.0, 0.0], [0.0, -0.3, 0.3]):
     print(f"bias {bias}: weights", [round(weight, 2) for weight in weights.tolist()])
 
 # %% [markdown]
-# In the second line expert 2 is chosen in place of expert 1, and its weight is still the one that its own score gives. Here are the means of five models of Python with eight experts in each layer, of which two are chosen. The load of an expert is 1 if it gets its share, and at most 4:
+# In the second line the third expert is chosen in place of the second, and its weight is still the one that its own score gives. Here are the means of five models of Python with eight experts in each layer, of which two are chosen. The load of an expert is 1 if it gets its share, and at most 4:
 
 # %%
 how = {"free": "not balanced", "loss": "balanced by a loss", "bias": "balanced by a bias"}
@@ -772,4 +772,4 @@ loads = {arm: over_seeds("balance", arm, "largest load") for arm in ("free", "lo
 assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 
 # %% [markdown]
-# Left alone, the busiest expert gets about three times its share. A bias balances nearly as well as the loss does, and needs no gradient. Five seeds show no difference in quality between the three models. So at this size nothing is gained but order. It is the machines that need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.
+# Without any balancing, the busiest expert gets about three times its share. A bias balances nearly as well as the loss does, and needs no gradient. Five seeds show no difference in quality between the three models. So at this size nothing is gained but balance, and it is the machines that need that. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.

@@ -29,7 +29,7 @@ def cache_of(label: str, *values: str | int) -> Case:
     "mha": multi-head attention with `n_heads` heads of `d_head` features.
     "gqa": the same, but only `n_kv_heads` heads of keys and values, which all heads of queries share.
     "mla": latent attention. All heads make their keys and values from one latent vector of `d_latent` numbers a
-    token, but for the `d_rope` features of a key that are turned by its position: those are one vector for all heads.
+    token, except for the `d_rope` features of a key that its position turns: those are one vector for all heads.
     "window": "gqa", whose cache holds the last `window` tokens, or all if there are fewer.
     "state": the delta rule. Each of `n_heads` heads writes keys and values of `d_head` features into its state.
 
@@ -137,6 +137,15 @@ def latent_twice(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, 
 
 
 @bytes_per_token.mistake(
+    "Keys and values are counted apart in every kind. But in latent attention both are made from *one* vector, and a "
+    "state is *one* matrix for both."
+)
+def apart_in_every_kind(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
+    given = (kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length)
+    return formula(given, latent=2 * (d_latent + d_rope), state=2 * n_heads * d_head**2)
+
+
+@bytes_per_token.mistake(
     "In latent attention you count a latent vector for each head. There is one for all: each head has its own matrix, "
     "and not its own vector."
 )
@@ -232,9 +241,10 @@ def state_of_groups(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rop
 
 
 @bytes_per_token.mistake(
-    "Your number is rounded down to a whole one. A token's share need not be whole: divide with `/`."
+    "Your number is rounded to a whole one. A token's share need not be whole: divide with `/`, and leave the "
+    "quotient as it is."
 )
-def rounded_down(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
+def rounded(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
     given = (kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length)
     return int(formula(given))
 

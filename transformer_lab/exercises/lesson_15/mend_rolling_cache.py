@@ -60,7 +60,7 @@ def step_case(label: str, shape: tuple[int, int, int], window: int, position: in
 
     `cache` (2, B, h, window, d_head) has a slot for each position of the window. Position p is stored in slot
     p mod window, in the place of the position that has just left the window: `cache[0]` has its key, `cache[1]` its
-    value, both as the projections gave them. Slots that no position has reached yet hold any numbers.
+    value, both as the projections gave them. Slots that no position has reached yet may hold any numbers.
 
     query, key and value (B, h, 1, d_head) belong to the new position, number `position`, counted from 0. Its query
     attends to the last `window` positions, of which its own is one. Keys and queries are turned by their positions when

@@ -126,12 +126,14 @@ def eps_outside_the_root(query, key, weight_q, weight_k, eps):
     return query / sizes[0] * weight_q, key / sizes[1] * weight_k
 
 
-@qk_norm.mistake("eps is missing, so that a query of zeros is divided by 0.")
+@qk_norm.mistake(
+    "The eps that is given is not used. Add it to the mean square, so that a vector of zeros is not divided by 0."
+)
 def no_eps(query, key, weight_q, weight_k, eps):
     return normed(query, weight_q, 0.0), normed(key, weight_k, 0.0)
 
 
-@qk_norm.mistake("eps is always 1e-6, whatever the argument says. Use the eps that is given.")
+@qk_norm.mistake("eps is always the same, whatever the argument says. Use the eps that is given.")
 def eps_of_its_own(query, key, weight_q, weight_k, eps):
     return normed(query, weight_q, 1e-6), normed(key, weight_k, 1e-6)
 

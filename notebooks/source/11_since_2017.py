@@ -124,7 +124,7 @@ print(f"64 models, from {every.min():.2f} to {every.max():.2f} nats a character"
 print(f"the best and the worst seed of one model differ by {between:.3f} on average")
 
 # %% [markdown]
-# So a single pair that differs by 0.03 nats says nothing, because the seeds of one and the same model differ as much. The mean of 32 pairs is steadier, but even there we must be careful. Three seeds agree in their sign by chance alone in one case of four, and since we look at six swaps, one or two of them may well "agree" although they do nothing. So we believe an effect only if it is larger than the distance between its own seeds, and no smaller than those 0.03 nats. **Predict** before you go on: which of the six swaps lowers the loss most, and which do nothing?
+# So a single pair that differs by 0.03 nats says nothing, because the seeds of one and the same model differ as much. The mean of 32 pairs is steadier, but even there we must be careful. Three seeds agree in their sign by chance alone in one case out of four, and since we look at six swaps, one or two of them may well "agree" although they do nothing. So we believe an effect only if it is larger than the distance between its own seeds, and no smaller than those 0.03 nats. **Predict** before you go on: which of the six swaps lowers the loss most, and which do nothing?
 
 # %% [markdown]
 # ## Swap 1: the norm moves
@@ -227,10 +227,10 @@ say_all("RMSNorm")
 assert effect("RMSNorm").abs().max() < 0.02
 
 # %% [markdown]
-# If the lost invariance costs anything, it is less than our 0.03 nats. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and a quarter of the time. So a simpler norm can save time that a count of FLOPs does not show (lesson 13 says more about such counts).
+# If the lost invariance costs anything, it is less than our 0.03 nats. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and a quarter of the time. So fewer steps can save time, if each of them reads and writes all numbers anew (lesson 13 says more). In our models RMSNorm saves none, because their LayerNorm is torch's, which does all its steps at once.
 
 # %% [markdown]
-# **Exercise 1** (10 minutes, medium). The same norm stands in one more place in many models of today. [Qwen 3](https://arxiv.org/abs/2505.09388) and [Gemma 3](https://arxiv.org/abs/2503.19786) give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
+# **Exercise 1** (10 minutes, medium). The same norm stands in one more place in many models of today. [Qwen 3](https://arxiv.org/abs/2505.09388) and [Gemma 3](https://arxiv.org/abs/2503.19786) give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight is as long as one head and is shared by all of them. How many heads there are follows from the sizes.
 
 # %% exercise="rms_norm"
 def rms_norm(x, weight, eps):
@@ -292,7 +292,7 @@ assert last("SwiGLU", longer).max() < -0.02
 # Shazeer measured about 0.04 nats a *token* (ours are for a character), in models that were far larger and trained far longer. Why it is better he does not say. His paper ends with this sentence: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
 
 # %% [markdown]
-# **Exercise 2** (10 minutes, medium). Families vary the gate. OpenAI's [gpt-oss](https://github.com/openai/gpt-oss/blob/main/gpt_oss/torch/model.py) makes three changes. Both projections are cut off first: neither may be above 7, and the one by `w_up` may not be below -7 either. The sigmoid in silu is taken of 1.702 times the gate, which is then multiplied by the gate as before. And 1 is added to the projection by `w_up`, so that a unit whose `w_up` is 0 still passes on its gate. Each matrix is applied as `x @ w`; the biases of the original are left out.
+# **Exercise 2** (10 minutes, medium). Families vary the gate. OpenAI's [gpt-oss](https://github.com/openai/gpt-oss/blob/main/gpt_oss/torch/model.py) makes three changes. Both projections are cut off first: neither may be above 7, and the one by `w_up` may not be below -7 either. The sigmoid in silu is taken of 1.702 times the gate, and then multiplied by the gate itself, as before. And 1 is added to the projection by `w_up`, so that a unit whose `w_up` is 0 still passes on its gate. Each matrix is applied as `x @ w`; the biases of the original are left out.
 
 # %% exercise="swiglu"
 def swiglu(x, w_gate, w_up, w_down):
@@ -499,7 +499,7 @@ for names in (ranked[0], today):
 
 # %%
 found = {swap: effect(swap) for swap in swaps.SWAPS}
-label = "nats a character, with the swap less without"
+label = "nats a character, with the swap minus without it"
 ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
 plots.show(ax, alt="RoPE lies far left of no effect, pre-norm a little right, all others near")
 
@@ -511,7 +511,7 @@ plots.show(ax, alt="RoPE lies far left of no effect, pre-norm a little right, al
 # %% [markdown]
 # ## A run of your own
 #
-# A table can be believed, or tried. We train two of its models with a seed that is not in it, today's block, and the same with the sine in the place of RoPE (about 10 seconds):
+# You can believe a table, or you can test it. We train two of its models with a seed that is not in it, today's block, and the same with the sine in the place of RoPE (about 10 seconds):
 
 # %% steps=200
 seed, setup = 7, swaps.Setup(200)
@@ -548,7 +548,7 @@ for name, model in models.items():
 assert min(beyond.values()) > 0.1
 
 # %% [markdown]
-# Both get worse where they have never been, so turning alone does not make a model read on. How much worse depends on the seed, so one seed can't tell which of the two loses more. Models for long texts are trained on long texts, and turn more slowly ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).
+# Both get worse where they have never been, so turning alone does not carry a model beyond the length of its training. How much worse depends on the seed, so one seed can't tell which of the two loses more. Models for long texts are trained on long texts, and turn more slowly ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).
 
 # %% [markdown]
 # ## The sum is Llama
@@ -619,7 +619,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # ## Remember
 #
 # - Six parts were replaced, and all six together are Llama's block, with the very same logits.
-# - In these small models RoPE lowered the loss at once, and SwiGLU in the longer training. RMSNorm, shared keys and missing biases showed nothing; what they save is time, memory and parameters.
+# - In these small models RoPE lowered the loss at once, and SwiGLU in the longer training. RMSNorm, shared keys and missing biases showed nothing; what they can save is time, memory and parameters.
 # - A reason like "for depth" has to be tested in depth: with 12 layers and a large learning rate, only pre-norm learned anything that lasted.
 # - A swap that changes two things measures neither. Keep the rest equal by force, and look at more than one seed.
 # - RoPE has two layouts: compare logits, on more than one token.
@@ -628,7 +628,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # ## Quiz
 #
 # <details><summary>1. A model has 32 heads and 8 groups of keys and values. What becomes of its cache, and what of the FLOPs of its scores, compared with 32 groups?</summary>
-# The cache holds a quarter. The FLOPs of the scores stay, because every query still asks every key.
+# The cache holds a quarter. The FLOPs of the scores stay, because each of the 32 heads still asks one key of every token.
 # </details>
 # <details><summary>2. Why is the hidden width of SwiGLU 8/3 d_model, where it was 4 d_model?</summary>
 # It has three matrices instead of two. At 2/3 of the width both have equally many numbers.
@@ -639,7 +639,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # At the queries and keys, and first at the layout of RoPE, that is, at which two features turn together. At position 0 there is only one key, so no mistake in queries or keys shows there.
 # </details>
 # <details><summary>4. A swap lowers the loss with each of three seeds, by 0.004, 0.001 and 0.007. Does it help?</summary>
-# You can't tell. Three seeds agree in their sign by chance in one case of four, and the distance between the seeds is larger than their mean.
+# You can't tell. Three seeds agree in their sign by chance in one case out of four, and the distance between the seeds is larger than their mean.
 # </details>
 
 # %% [markdown]
@@ -648,7 +648,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # %% [markdown]
 # ## Extra: a mixture of experts
 #
-# Many large models since 2023 make one swap more. Instead of one feed-forward network, a layer has several, the **experts**, and a **router** that picks a few of them (here two) for each token ([Shazeer et al., 2017](https://arxiv.org/abs/1701.06538); [Mixtral](https://arxiv.org/abs/2401.04088)). So the model has many parameters, of which each token uses a part. By hand, a router that says 0, ln 3, -5 and -1 picks the two largest:
+# Many large models since 2023 make one more swap. Instead of one feed-forward network, a layer has several, the **experts**, and a **router** that picks a few of them (here two) for each token ([Shazeer et al., 2017](https://arxiv.org/abs/1701.06538); [Mixtral](https://arxiv.org/abs/2401.04088)). So the model has many parameters, of which each token uses a part. By hand, a router that says 0, ln 3, -5 and -1 picks the two largest:
 
 # %%
 from transformer_lab import MixtureOfExperts, balance_loss, record_routing, route

@@ -53,7 +53,7 @@ def test_the_table_has_each_swap_undone(views):
     view.values()
     rows = [row.locator("th, td").all_text_contents() for row in view.root.locator("tr").all()]
     assert rows[0] == ["block", "parameters", "next token", "cache", "measured loss"]
-    assert [row[0] for row in rows[1:]] == ["2017", "yours", *(f"without {name}" for name in ALL)]
+    assert [row[0] for row in rows[1:]] == ["2017", "yours", *(f"{name}, undone" for name in ALL)]
     assert [row[-1] for row in rows[1:]] == ["2.010", "1.410", *["1.510"] * 6]
 
 

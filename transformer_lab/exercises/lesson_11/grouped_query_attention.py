@@ -61,7 +61,7 @@ grouped_query_attention = Exercise(
         "With g = h this is the attention of lesson 02. What must be done to keys and values so that it is that again?",
         "Each group must be there h // g times. In which order do the copies stand, if head 1 reads group 0, and "
         "head 2 group 1?",
-        "Nothing has to be copied: give the queries an axis more, (B, g, h // g, T, d_head), and the keys one of size "
+        "Nothing has to be copied: give the queries one more axis, (B, g, h // g, T, d_head), and the keys one of size "
         "1 in the same place.",
     ),
 )

@@ -137,7 +137,7 @@ def only_the_query(query, key, value, cache, rotate):
     return attended(rotate(query, position), turned_again(cache, rotate)), cache
 
 
-@mend_rotary_cache.mistake(f"One of three is mended. {QUERY} {AGAIN}")
+@mend_rotary_cache.mistake(f"The value is mended. {AGAIN} And is the query turned by its own position?")
 def only_the_value(query, key, value, cache, rotate):
     cache = grown(cache, rotate(key, cache.size(-2)), value)
     return attended(rotate(query, 0), turned_again(cache, rotate)), cache

@@ -67,7 +67,7 @@ def by_hand(*rows: list[float]) -> torch.Tensor:
         "Begin with the SwiGLU of the lesson, and give its two projections names. In which order do the three changes "
         "come?",
         "`torch.clamp` takes a `min`, a `max`, or both. Which of the two projections has both?",
-        "The steeper silu is gate · sigmoid(1.702 · gate): the factor is inside of the sigmoid alone.",
+        "The steeper silu is gate · sigmoid(1.702 · gate): the factor is only inside the sigmoid.",
     ),
 )
 def swiglu(x, w_gate, w_up, w_down):
@@ -127,7 +127,7 @@ def without_one(x, w_gate, w_up, w_down):
     return gated((x @ w_gate).clamp(max=7), (x @ w_up).clamp(-7, 7), w_down)
 
 
-@swiglu.mistake("The 1 is added to the gate. It belongs to what the gate lets pass, the projection by `w_up`.")
+@swiglu.mistake("That makes the gate larger by 1. The 1 belongs to what the gate lets pass, the projection by `w_up`.")
 def one_on_the_gate(x, w_gate, w_up, w_down):
     gate = (x @ w_gate).clamp(max=7)
     return ((gate * torch.sigmoid(1.702 * gate) + 1) * (x @ w_up).clamp(-7, 7)) @ w_down

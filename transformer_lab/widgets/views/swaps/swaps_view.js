@@ -147,7 +147,7 @@ export default {
       element(
         "div",
         { class: "tl-note" },
-        "Drag a part into the block, or press it: at the left as it was in 2017, at the right as it is today. " +
+        "Drag a part into the block, or press it: on the left as it was in 2017, on the right as it is today. " +
           "What differs from 2017 is dashed.",
       ),
       strip.node,
@@ -253,7 +253,7 @@ function asTable({ swaps, sizes, now, lengths, losses, paper }) {
   };
   const changed = swaps.map(({ name }, i) => {
     const other = now.on.map((yes, j) => (i === j ? !yes : yes));
-    return row(`${now.on[i] ? "without" : "with"} ${name}`, other);
+    return row(now.on[i] ? `${name}, undone` : `with ${name}`, other);
   });
   const head = ["block", "parameters", "next token", "cache", "measured loss"];
   return [head, row("2017", paper), row("yours", now.on), ...changed];

@@ -155,7 +155,7 @@ for row in rounded(weights, 4):
 # %% [markdown]
 # The first row is the one that you worked out by hand. Each row belongs to a query and each column to a key, so the third row says that word 3 takes 26 % from word 1, 26 % from word 2 and 47 % from itself.
 #
-# **Predict** the weights and the output for a sentence of a single word, before you run the cell:
+# **Predict** the weights and the output for a sentence of a single word, before you look at them:
 
 # %%
 word = torch.tensor([[0.1, 0.1, 0.8]])
@@ -165,7 +165,7 @@ print("weights", weights.tolist(), "output", rounded(output))
 # A softmax over one score is 1, whatever the score is. So a word that is alone gets its own value back, unchanged.
 
 # %% [markdown]
-# Now it is your turn. In each exercise replace the `...`, run the cell, and then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made, if it is one that it knows. In a new cell `exercises.softmax` shows the full statement, and `exercises.softmax.hint()` a hint.
+# Now it is your turn. In each exercise replace the `...`, in a notebook, run the cell, and then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made, if it is one that it knows. There, in a new cell, `exercises.softmax` shows the full statement, and `exercises.softmax.hint()` a hint.
 #
 # **Exercise 1** (5 minutes, easy). Write softmax yourself, from `torch.exp`, without torch's own. Scores of 1000 must not break it.
 

@@ -474,7 +474,7 @@ assert perplexity[False] < 1.1 < perplexity[True]
 # %% [markdown]
 # ## Look: it crosses
 #
-# English says the tens first and German the unit. To write *ein* of *einundzwanzig*, the decoder needs *one*, which stands at the end of the source, and after it *twenty*, which stands before. In the view you can type a number of your own, and step through the output tokens, the layers (0 and 1) and the heads. **Predict first:** in which layer does the decoder look at the words that it translates?
+# English says the tens first and German the unit. To write *ein* of *einundzwanzig*, the decoder needs *one*, which stands at the end of the source, and after it *twenty*, which stands before. In the view you can step through the output tokens, the layers (0 and 1) and the heads. **Predict first:** in which layer does the decoder look at the words that it translates?
 
 # %%
 widgets.own_sentence(model, tokenizer, ["twenty-one"])

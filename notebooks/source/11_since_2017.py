@@ -436,7 +436,7 @@ for names in ((), ("grouped queries",)):
     print(f"{len(cache.tensors)} tensors of shape {held}, {size:,} bytes")
 
 # %% [markdown]
-# With half of the groups the cache takes half of the bytes. **Exercise 4** (predict; 5 minutes, easy). Work out on paper how these bytes come about, and then for any model: how many bytes does a cache hold, when a decoder has read `length` tokens of each of `batch` texts? The cell is only the last step.
+# With half of the groups the cache takes half of the bytes. **Exercise 4** (predict; 5 minutes, easy). Work out on paper how these bytes come about, and then for any model: how many bytes does a cache hold, when a decoder has read `length` tokens of each of `batch` texts? Code is only the last step.
 
 # %% exercise="kv_cache_bytes"
 def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):

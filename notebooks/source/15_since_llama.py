@@ -402,7 +402,7 @@ print([type(layer.self_attention).__name__ for layer in qwen.layers])
 # %% [markdown]
 # ## What does each design hold?
 #
-# **Exercise 5** (predict; 10 minutes, medium). Now you have met five designs. How many bytes per token does the cache of each hold? That is its size after a whole text of `length` tokens, divided by `length`. Work it out on paper; the cell is only the last step.
+# **Exercise 5** (predict; 10 minutes, medium). Now you have met five designs. How many bytes per token does the cache of each hold? That is its size after a whole text of `length` tokens, divided by `length`. Work it out on paper; code is only the last step.
 
 # %% exercise="bytes_per_token"
 def bytes_per_token(

@@ -319,7 +319,7 @@ exercises.verifies.check(verifies)
 # The cheapest use of a verifier trains nothing at all. You draw several answers, and keep one that passes. This is called **best-of-n**. How far does it get? We could draw $k$ answers to each problem and look, but the result would depend on luck. It is better to draw more of them, $n$, and to ask what $k$ of these would have given.
 
 # %% [markdown]
-# **Exercise 4** (predict; 10 minutes, medium). Of $n$ answers to a problem, `n_right` are right. You pick $k$ of them at random. How likely is it that at least one of your $k$ is right? Work it out on paper; the cell is only the last step.
+# **Exercise 4** (predict; 10 minutes, medium). Of $n$ answers to a problem, `n_right` are right. You pick $k$ of them at random. How likely is it that at least one of your $k$ is right? Work it out on paper; code is only the last step.
 
 # %% exercise="pass_at_k"
 def pass_at_k(n, n_right, k):

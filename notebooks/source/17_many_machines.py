@@ -129,7 +129,7 @@ exercises.all_reduce_ring.check(all_reduce_ring)
 #
 # $$\text{numbers that a rank sends} = 2\, \frac{n - 1}{n}\, x < 2 x$$
 #
-# and all ranks together send $2 (n - 1)\, x$. **Predict**, before you run the next cell, how many bytes a rank sends for a sum of 12 000 numbers of 4 bytes, with two, three and four ranks.
+# and all ranks together send $2 (n - 1)\, x$. **Predict**, before you read on, how many bytes a rank sends for a sum of 12 000 numbers of 4 bytes, with two, three and four ranks.
 
 # %%
 for n in (2, 3, 4):
@@ -504,7 +504,7 @@ print(f"weights, gradients, averages: {held / 1e9:.0f} GB, sharded {held / n / 1
 # %% [markdown]
 # These are ideal years. Meta itself counts [1.3 million GPU hours](https://github.com/meta-llama/llama3/blob/main/MODEL_CARD.md) for the model of 8 billion, which is 148 years, two and a half times as many.
 #
-# **Predict** before you run the next cell: for which of the five ways do the slow links between machines cost more time than the arithmetic?
+# **Predict** before you read on: for which of the five ways do the slow links between machines cost more time than the arithmetic?
 
 # %%
 seconds = {"within a machine": [], "between machines": []}

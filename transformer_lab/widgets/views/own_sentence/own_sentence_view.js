@@ -170,7 +170,7 @@ export default {
 const NOTE =
   "A ribbon is as thick as the weight; those into a word are together as high as its row. Point at a word on " +
   "the right to see what it looked at, and then at one on the left to read its weight.";
-const WITHOUT = "To type a sentence of your own, run the cell: its kernel does the translation.";
+const WITHOUT = "To type a sentence of your own, run this cell in a notebook: its kernel does the translation.";
 const GONE =
   "The kernel that translated is gone: it was shut down or started anew. To type a sentence of your own, run the " +
   "notebook's cells from the first to this one.";

@@ -637,7 +637,7 @@ assert known_by_layer(again)[3] < 0.04 < 0.1 < known_by_layer(again)[4]
 # %% [markdown]
 # Up to layer 2 the lens sees no difference between letters that are new and letters that are known. The answer appears in layer 3, where head 3.3 sits, and without this head it does not appear. After the last layer the lens is the model itself. What the lens adds is that nothing can be read earlier, so it points to the same layer as the ablation.
 #
-# Here is the lens on one line. In each cell stands the character that the model would say there, from the embedding at the top to the last layer; the colour is its probability. Point at a cell for the four next best.
+# Here is the lens on one line. The line stands in columns, and above each of its characters is what the model would say next, from the embedding at the bottom to the last layer at the top. A thread is as wide as this guess is probable. Point at one for the four next best.
 
 # %%
 line = characters.encode("def zotagori(self):\n    return 0\n\nzotagori")
@@ -647,7 +647,7 @@ with torch.no_grad(), analysis.record_states(big) as states:
     logits = analysis.logit_lens(stack, big.norm, big.to_logits.weight)
 widgets.lens(logits, line, characters.symbols)
 # %% [markdown]
-# At the top, each cell names the character that *stands there*. This is no opinion about what comes next: one matrix serves for input and output, so an embedding fits its own row of the matrix best. Now compare the two mentions of the name. At the first, no layer can know what comes next; at the second, the letters appear in the last row. (We have chosen a name that the model repeats well. For the average over 100 names see above.)
+# The embedding names the character that *stands there*. This is no opinion about what comes next: one matrix serves for input and output, so an embedding fits its own row of the matrix best. Now compare the two mentions of the name. At the first, no layer can know what comes next; at the second, the letters appear in the row at the top. (We have chosen a name that the model repeats well. For the average over 100 names see above.)
 #
 # Keep in mind what the lens leaves out. The later layers have learned to read an early state, and the output matrix has not, so information that the lens misses may still be present.
 

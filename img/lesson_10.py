@@ -50,7 +50,9 @@ def induction():
     d.text((now + found) / 2, 138, "layer 1 asks: where does it say “after *cat*”?", SMALL, QUERY, bold=True)
     left = LEFT + STEP * FOUND
     between = left - (STEP - WIDE) / 2
-    d.route([(left, ROWS["words"] + 18), (between, ROWS["words"] + 18), (between, 68), (now - 48, 68)], VALUE, thick=2.8)
+    d.route(
+        [(left, ROWS["words"] + 18), (between, ROWS["words"] + 18), (between, 68), (now - 48, 68)], VALUE, thick=2.8
+    )
     d.text((now + found) / 2 - 30, 52, "and brings the word that stands there", SMALL, VALUE, bold=True)
     d.box(now - 44, 50, 84, 36, WORDS[FOUND], mix(VALUE, 0.14), VALUE)
     d.text(now - 2, 30, "next", SMALL, GREY)

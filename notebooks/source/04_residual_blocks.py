@@ -661,7 +661,7 @@ for i in (0, 11, 15, 23):
 assert sizes[11] < sizes[23] / 1000
 assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 # %% [markdown]
-# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. This is all that sets the stack apart from *pre-norm*, whose gradients in each block are the same up to a power of 0.7: with $\varepsilon = 10^{-30}$ its models ended at 0.18, 0.12 and 0.21, as those of *pre-norm* did.
+# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. The shorter steps at the bottom are all that sets the stack apart from *pre-norm*, whose gradients in each block are the same up to a power of 0.7: with $\varepsilon = 10^{-30}$ its models ended at 0.18, 0.12 and 0.21, as those of *pre-norm* did.
 
 # %% [markdown]
 # But the stack would also learn if its first layers did not move at all. With the embeddings and the layers 1 to 12 held fixed they ended at 1.35, 1.05 and 0.69, and with only the last layer and what reads it left to learn at 1.60 to 1.79. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)

@@ -294,6 +294,13 @@ def test_a_stub_is_not_attempted_yet(exercise, stub):
     assert repr(verdict).startswith(f"○ {exercise.name}: not attempted yet")
 
 
+def test_an_answer_that_looks_for_something_and_finds_nothing_is_attempted():
+    def first_of_loss(experiments):
+        return next((i for i, one in enumerate(experiments) if one["settings"] == "nowhere"), None)
+
+    assert catalogue["which_control"].check(first_of_loss).attempted
+
+
 # ── answers that misbehave ──
 
 

@@ -91,9 +91,13 @@ def does_nothing(answer: Callable) -> bool:
         return True
     if not isinstance(function, ast.FunctionDef):
         return True
-    idle = (ast.Pass, ast.Return, ast.Raise)
-    return all(
-        isinstance(s, idle) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)) for s in function.body
+    return all(isinstance(s, (ast.Pass, ast.Raise)) or only_constants(s) for s in function.body)
+
+
+def only_constants(statement: ast.stmt) -> bool:
+    """Whether a statement returns constants, or is one: nothing in it has a name that is looked up."""
+    return isinstance(statement, (ast.Return, ast.Expr)) and not any(
+        isinstance(node, ast.Name) for node in ast.walk(statement)
     )
 
 

@@ -113,7 +113,8 @@ def avoids_its_kind(words):
 
 
 @look_at_kind.mistake(
-    "All your scores are 0, as a W_Q or W_K of zeros makes them: every word looks at all words alike."
+    "With any one query all keys have the same score, so that every word looks at all words alike: is W_Q or W_K zero, "
+    "or the same for every kind?"
 )
 def looks_at_all_alike(words):
     return 0 * first_three(words), first_three(words)

@@ -56,8 +56,8 @@ softmax = Exercise(
 
 
 @softmax.mistake(
-    "The exponential overflows: exp(1000) is inf, and inf / inf is NaN. "
-    "Weights do not change when you subtract the same number from all scores of a slice."
+    "exp(1000) is inf, and inf / inf is NaN. Large scores must become smaller before the exponential, but in a way "
+    "that changes no weight: subtract the same number from all scores of a slice."
 )
 def overflow(scores, dim):
     return scores.exp() / scores.exp().sum(dim, keepdim=True)

@@ -55,9 +55,8 @@ def outer_product_only(weights):
 
 
 @softmax_jacobian.mistake(
-    "Only the diagonal is there, as if each weight were a sigmoid of its own score. The weights share one sum: raising "
-    "one score lowers all "
-    "others."
+    "p_i (1 − p_i) would be all if each weight were a sigmoid of its own score. But the weights share one sum: raising "
+    "one score lowers all others."
 )
 def diagonal_only(weights):
     return torch.diag_embed(weights * (1 - weights))
@@ -91,11 +90,17 @@ def one_row_only(weights):
     return torch.diag(weights) - torch.outer(weights, weights)
 
 
-@softmax_jacobian.mistake(
-    "The weights are squared where they should be multiplied with one another: only the diagonal has squares."
-)
+SQUARES = "The weights are squared where they should be multiplied with one another: only the diagonal has squares."
+
+
+@softmax_jacobian.mistake(SQUARES)
 def squares_everywhere(weights):
     return torch.diag_embed(weights) - weights.unsqueeze(-1).square()
+
+
+@softmax_jacobian.mistake(SQUARES)
+def squares_down_each_column(weights):
+    return torch.diag_embed(weights) - weights.unsqueeze(-2).square()
 
 
 @softmax_jacobian.mistake(
@@ -103,6 +108,13 @@ def squares_everywhere(weights):
 )
 def delta_taken_for_one(weights):
     return weights.unsqueeze(-1) * (1 - weights.unsqueeze(-2))
+
+
+@softmax_jacobian.mistake(
+    "In p_j ([i = j] − p_i) you take [i = j] for 1 everywhere. It is 1 on the diagonal alone, and 0 elsewhere."
+)
+def delta_taken_for_one_in_columns(weights):
+    return weights.unsqueeze(-2) * (1 - weights.unsqueeze(-1))
 
 
 @softmax_jacobian.mistake(

@@ -103,6 +103,13 @@ def padded_keys_are_zero(query, key, value, lengths):
     return F.scaled_dot_product_attention(query, key * words, value * words)
 
 
+@clinic_02.mistake(
+    "The mask is a product with infinity: 0 times infinity is NaN, so NaN is added to the scores of the words."
+)
+def infinity_times_zero(query, key, value, lengths):
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=padding_of(key, lengths) * float("-inf"))
+
+
 @clinic_02.mistake("The mask reaches one too far: it lets the first pad through.")
 def first_pad_allowed(query, key, value, lengths):
     words = torch.arange(key.size(1)) <= lengths[:, None]

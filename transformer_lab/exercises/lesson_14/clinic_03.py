@@ -83,6 +83,11 @@ def weights_scaled(query, key):
     return (query @ key.transpose(-2, -1)).softmax(-1) * query.size(-1) ** -0.5
 
 
+@clinic_03.mistake("The softmax is lost: what is returned are scores, which may be negative and need not sum to 1.")
+def softmax_lost(query, key):
+    return query @ key.transpose(-2, -1) * query.size(-1) ** -0.5
+
+
 @clinic_03.mistake(
     "You divide by the measured standard deviation of the scores. The symptom is gone; but a head that has learned "
     "to be sharp is made soft again, and if all scores are measured together, one sentence changes the weights of "

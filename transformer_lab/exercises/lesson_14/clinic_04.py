@@ -69,8 +69,8 @@ def still_along_the_batch(tokens, table, encoding):
 
 
 @clinic_04.mistake(
-    "The axis is right now, but there are as many rows as sentences. It is right only where both numbers "
-    "agree; the words of a single sentence all get position 0."
+    "There are as many rows as sentences, and there should be as many as positions. The words of a single sentence all "
+    "get position 0."
 )
 def rows_for_each_sentence(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[: tokens.size(0)]
@@ -113,9 +113,7 @@ def counted_from_one(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[1 : tokens.size(1) + 1]
 
 
-@clinic_04.mistake(
-    "The axis is right, but the positions are scaled as well. √d belongs to the vectors of the tokens alone."
-)
+@clinic_04.mistake("The positions are scaled as well. √d belongs to the vectors of the tokens alone.")
 def positions_scaled_too(tokens, table, encoding):
     return (table[tokens] + encoding[: tokens.size(1)]) * table.size(1) ** 0.5
 

@@ -43,7 +43,7 @@ def dropout_case(label: str, shape: tuple[int, ...], rate: float, training: bool
     """,
     returns=("x",),
     cases=(
-        dropout_case("evaluation", (2, 3), 0.5, False),
+        dropout_case("evaluation", (2, 3), 0.6, False),
         dropout_case("training", (2, 3), 0.5, True),
         dropout_case("training, a low rate", (2, 3, 4), 0.1, True),
         dropout_case("evaluation, a low rate", (2, 3, 4), 0.2, False),
@@ -111,6 +111,11 @@ def divided_in_evaluation(x, output, noise, rate, training):
 )
 def sum_dropped(x, output, noise, rate, training):
     return (x + output) * (noise >= rate) / (1 - rate) if training else x + output
+
+
+@clinic_05.mistake("In training you keep the share `rate` and divide by it, but `rate` is the share that is dropped.")
+def rate_is_kept(x, output, noise, rate, training):
+    return x + (output * (noise < rate) / rate if training else output)
 
 
 @clinic_05.mistake("The condition is turned round: it drops in evaluation, and never in training.")

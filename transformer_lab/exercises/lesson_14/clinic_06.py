@@ -135,7 +135,7 @@ def before_each_sublayer(x, memory, attend, feed_forward, gain_1, gain_2, gain_3
     return x + feed_forward(layer_normalised(x, gain_3))
 
 
-@clinic_06.mistake("The last residual connection is lost: what the feed-forward network returns is normalised alone.")
+@clinic_06.mistake("What the feed-forward network returns is normalised alone, without the x that it was given.")
 def last_residual_lost(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     x = layer_normalised(x + attend(x, x), gain_1)
     x = layer_normalised(x + attend(x, memory), gain_2)

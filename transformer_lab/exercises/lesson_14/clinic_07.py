@@ -65,7 +65,7 @@ def shifted_the_other_way(logits, tokens):
 
 
 @clinic_07.mistake(
-    "The tokens are rolled: the last position must predict the *first* token of its sentence. Nothing follows the last "
+    "A roll goes round: the last position must predict the *first* token of its sentence. Nothing follows the last "
     "token, so that position has no place in the loss."
 )
 def rolled(logits, tokens):

@@ -65,8 +65,8 @@ def padding_counted(logits, targets, pad_id):
 
 
 @clinic_08.mistake(
-    "You average each sentence, then the sentences, so a word of a short sentence weighs more than a word of a long "
-    "one. What is asked for is the mean over all words of the batch."
+    "You take a mean of means, such as one for each sentence: a word among few weighs more than a word among many. "
+    "What is asked for is the mean over all words of the batch."
 )
 def mean_of_sentences(logits, targets, pad_id):
     words = targets != pad_id
@@ -101,8 +101,8 @@ def logits_of_padding_are_zero(logits, targets, pad_id):
 
 
 @clinic_08.mistake(
-    "The mean is taken over all losses that are above the mean or at it. Good predictions drop out together with the "
-    "padding, and since each pad lowers that mean, the loss still falls when more pads stand behind the words."
+    "Losses below the mean of all are left out. Good predictions drop out together with the padding, and since each "
+    "pad lowers that mean, the loss still falls when more pads stand behind the words."
 )
 def small_losses_dropped(logits, targets, pad_id):
     losses = losses_of(logits, targets) * (targets != pad_id)

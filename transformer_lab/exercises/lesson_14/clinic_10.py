@@ -89,8 +89,8 @@ def averaged_afterwards(saved, tokens, targets, rate):
 
 
 @clinic_10.mistake(
-    "Both tables take the step of the embedding alone. They are equal again, which hides a symptom, but all that the "
-    "output should have learned is lost."
+    "The step is that of the embedding alone, so what the output should have learned is lost. Where both tables take "
+    "it they are equal again, which hides a symptom."
 )
 def embedding_copied_afterwards(saved, tokens, targets, rate):
     table = (saved - rate * gradients_of_both(saved, tokens, targets)[0]).detach()
@@ -98,8 +98,8 @@ def embedding_copied_afterwards(saved, tokens, targets, rate):
 
 
 @clinic_10.mistake(
-    "Both tables take the step of the output alone. They are equal again, which hides a symptom, but all that the "
-    "embedding should have learned is lost."
+    "The step is that of the output alone, so what the embedding should have learned is lost. Where both tables take "
+    "it they are equal again, which hides a symptom."
 )
 def output_copied_afterwards(saved, tokens, targets, rate):
     table = (saved - rate * gradients_of_both(saved, tokens, targets)[1]).detach()

@@ -149,7 +149,7 @@ def only_the_nan(weight, inputs, targets, answers, portion, max_norm):
 )
 def by_rows(weight, inputs, targets, answers, portion, max_norm):
     def share(x, counts, n):
-        return counts.sum().clamp(min=1) * len(inputs) / len(x)
+        return max(1, int(counts.sum())) * len(inputs) / len(x)
 
     return step_with(weight, inputs, targets, answers, portion, max_norm, share)
 

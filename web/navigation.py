@@ -11,6 +11,7 @@ from pathlib import Path
 
 import postcards
 import posters
+from answered import ANSWERED
 from ends import parted
 from figures import with_plates
 from listings import with_lines
@@ -87,8 +88,8 @@ def closing(lesson: dict | None, answer: str) -> dict | None:
     if lesson is None:
         return None
     told = {"question": inline(lesson["question"]), "progress": posters.progress_of(lesson), "answer": answer}
-    told |= {"exercises": lesson["exercises"], "sketch": posters.picture(lesson)}
-    return told | {"picture": f"_static/postcards/{lesson['number']}.png"}
+    told |= {"exercises": lesson["exercises"], "sketch": posters.picture(lesson, ANSWERED[lesson["number"]])}
+    return told | {"picture": f"_static/postcards/answered/{lesson['number']}.png"}
 
 
 def onward(lesson: dict | None, lessons: list[dict]) -> dict | None:

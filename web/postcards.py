@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import sketches
+from answered import ANSWERED
 from posters import POSTERS
 
 from transformer_lab.exercises.engine.cards import inline
@@ -39,9 +40,10 @@ body { width: 1200px; height: 630px; overflow: hidden; }
 """
 
 
-def postcard(lesson: Mapping[str, Any]) -> str:
-    """The picture of a lesson as HTML, without its style."""
-    *_, draw = POSTERS[lesson["number"]]
+def postcard(lesson: Mapping[str, Any], answered: bool = False) -> str:
+    """The picture of a lesson as HTML, without its style; at the lesson's end it is drawn as `answered`."""
+    *_, asked = POSTERS[lesson["number"]]
+    draw = ANSWERED[lesson["number"]] if answered else asked
     long = " long" * (len(lesson["question"]) > LONG)
     return (
         f'<div class="postcard"><p class="sent"><span>{BRAND}Transformer Lab</span><span>{lesson["number"]} · '
@@ -56,8 +58,8 @@ def style() -> str:
     return re.sub(r"@font-face \{.*?\}", "", pages, flags=re.DOTALL) + STYLE
 
 
-def digest(lesson: Mapping[str, Any]) -> str:
-    return hashlib.sha256((postcard(lesson) + STYLE).encode()).hexdigest()[:16]
+def digest(lesson: Mapping[str, Any], answered: bool = False) -> str:
+    return hashlib.sha256((postcard(lesson, answered) + STYLE).encode()).hexdigest()[:16]
 
 
 def described(lesson: Mapping[str, Any]) -> str:

@@ -150,10 +150,11 @@ def is_long(lesson: Mapping[str, Any]) -> bool:
     return len(lesson["question"]) > LONG
 
 
-def picture(lesson: Mapping[str, Any]) -> str:
-    _, _, alt, draw = POSTERS[lesson["number"]]
+def picture(lesson: Mapping[str, Any], answered: Callable[[], str] | None = None) -> str:
+    """The sketch of a lesson's question, or what draws its answer."""
+    _, _, alt, asked = POSTERS[lesson["number"]]
     size = f"0 0 {sketches.ACROSS} {sketches.DOWN}"
-    return f'<svg class="sketch" viewBox="{size}" role="img" aria-label="{escape(alt)}">{draw()}</svg>'
+    return f'<svg class="sketch" viewBox="{size}" role="img" aria-label="{escape(alt)}">{(answered or asked)()}</svg>'
 
 
 def progress_of(lesson: Mapping[str, Any]) -> str:

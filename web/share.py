@@ -1,7 +1,7 @@
 """Draw the pictures that others see when a page is shared, and the icon of a phone's home screen, with Chromium.
 
-    python web/share.py        writes static/share.png, static/icon-180.png and a postcard of each lesson into
-                               static/postcards; CHROMIUM names the browser
+    python web/share.py        writes static/share.png, static/icon-180.png and two postcards of each lesson into
+                               static/postcards, one with its answer; CHROMIUM names the browser
 
 The ribbons are as thick as the shipped translator's attention: its last layer, the mean of the heads.
 """
@@ -127,7 +127,7 @@ def draw(browser: Browser, html: str, path: Path, size: tuple[int, int], note: s
 
 
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "answered").mkdir(exist_ok=True, parents=True)
     stored = {path.stem: nbformat.read(path, as_version=4) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
     with sync_playwright() as playwright:
         path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -136,8 +136,9 @@ def main() -> None:
         draw(browser, picture(), STATIC / "share.png", (1200, 630))
         draw(browser, icon.replace('rx="7"', ""), STATIC / "icon-180.png", (180, 180))
         for lesson in lessons_of(stored, ROOT):
-            html = f"<style>{style()}{letters()}</style>{postcard(lesson)}"
-            draw(browser, html, FOLDER / f"{lesson['number']}.png", (1200, 630), digest(lesson))
+            for answered, folder in ((False, FOLDER), (True, FOLDER / "answered")):
+                html = f"<style>{style()}{letters()}</style>{postcard(lesson, answered)}"
+                draw(browser, html, folder / f"{lesson['number']}.png", (1200, 630), digest(lesson, answered))
         browser.close()
 
 

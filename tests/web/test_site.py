@@ -189,18 +189,22 @@ def test_a_page_says_what_it_is_and_where_it_stands(pages, site):
         assert len({one[what] for one in lessons}) == len(LESSONS), what
 
 
-def test_the_picture_of_a_lesson_shows_its_question_and_its_poster_as_they_are(monkeypatch):
+@pytest.mark.parametrize("answered", [False, True])
+def test_the_picture_of_a_lesson_shows_its_question_and_its_drawing_as_they_are(monkeypatch, answered):
     from PIL import Image
 
     monkeypatch.syspath_prepend(str(ROOT / "web"))
     cards, course = importlib.import_module("postcards"), importlib.import_module("course")
     stored = {name: nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4) for name in LESSONS}
     lessons = course.lessons_of(stored, ROOT)
-    assert sorted(path.stem for path in cards.FOLDER.glob("*.png")) == [one["number"] for one in lessons]
+    folder = cards.FOLDER / "answered" if answered else cards.FOLDER
+    assert sorted(path.stem for path in folder.glob("*.png")) == [one["number"] for one in lessons]
     for lesson in lessons:
-        with Image.open(cards.FOLDER / f"{lesson['number']}.png") as picture:
+        with Image.open(folder / f"{lesson['number']}.png") as picture:
             told = picture.info[cards.DIGEST]
-        assert told == cards.digest(lesson), f"lesson {lesson['number']}: draw it again by `python web/share.py`"
+        assert told == cards.digest(lesson, answered), (
+            f"lesson {lesson['number']}: draw it again by `python web/share.py`"
+        )
 
 
 def test_without_an_address_a_page_claims_none(monkeypatch):
@@ -415,12 +419,18 @@ def test_a_lesson_asks_for_a_guess_and_keeps_what_it_found_to_itself(pages, name
         assert f">{found}" not in html
 
 
+ENDS = ("poster-picture", "closing-drawn")
+
+
 @every_lesson
 def test_a_lesson_ends_with_its_question_and_the_poster_of_the_next(pages, name):
     html = pages[f"lessons/{name}"].html
     asked = re.findall(r'class="(?:poster-question(?: long)?|closing-question)">(.+?)</p>', html)
     assert len(asked) == 2
     assert asked[0] == asked[1]
+    opens, ends = (re.findall(rf'class="{place}"[^>]*>(<svg.+?</svg>)', html, re.DOTALL) for place in ENDS)
+    assert len(opens) == len(ends) == 1
+    assert opens != ends  # the answer is drawn
     follower = ([*LESSONS, ""])[LESSONS.index(name) + 1]
     assert ('class="turn-picture"' in html) == bool(follower)
     if follower:

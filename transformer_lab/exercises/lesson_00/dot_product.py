@@ -54,7 +54,8 @@ def not_summed(a, b):
 
 
 @dot_product.mistake(
-    "You add the vectors up first and multiply the sums: every number of `a` meets every number of `b`."
+    "Every number of `a` meets every number of `b`: that is the product of their sums. Only numbers at the same place "
+    "are to be multiplied."
 )
 def product_of_sums(a, b):
     return a.sum() * b.sum()
@@ -66,7 +67,7 @@ def added(a, b):
 
 
 @dot_product.mistake(
-    "You take the mean of the products. The dot product is their sum: it grows with the length of the vectors."
+    "You take the mean of the products. The dot product is their sum: it is not divided by how many there are."
 )
 def mean_of_products(a, b):
     return (a * b).mean()

@@ -203,14 +203,17 @@ def enough_have_ended(next_log_probs, bos_id, eos_id, beam_size, max_length):
     return max(ended + live, key=total_of)
 
 
-@beam_search.mistake("Only hypotheses that have ended can win here. At `max_length`, those still live count as well.")
+@beam_search.mistake(
+    "Where any hypothesis has ended, those still live can't win here. At `max_length` they count as well."
+)
 def live_ones_forgotten(next_log_probs, bos_id, eos_id, beam_size, max_length):
     ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, max_length)
     return max(ended or live, key=total_of)
 
 
 @beam_search.mistake(
-    "Only what is in the beam at the end can win: the hypotheses that were set aside before are forgotten."
+    "Where any hypothesis is still live at the end, those that were set aside are forgotten. The best of all totals "
+    "wins."
 )
 def ended_ones_forgotten(next_log_probs, bos_id, eos_id, beam_size, max_length):
     ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, max_length)
@@ -231,8 +234,8 @@ def ended_ones_pushed_out(next_log_probs, bos_id, eos_id, beam_size, max_length)
 
 
 @beam_search.mistake(
-    "The totals are divided by the lengths at the end, which favours long sentences. That is a length penalty; here "
-    "the plain total decides."
+    "You compare totals divided by the number of tokens after bos, which favours long sentences. That is a length "
+    "penalty; here the plain total decides."
 )
 def mean_instead_of_total(next_log_probs, bos_id, eos_id, beam_size, max_length):
     ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, max_length)

@@ -136,8 +136,8 @@ def cache_without_scale(query, key, value, cache):
 
 
 @cached_attention.mistake(
-    "`is_causal=True` aligns its triangle with the *first* key, so that one query sees that key alone. The newest "
-    "position may see everything, so no mask is needed."
+    "The triangle of the mask is aligned with the *first* key, as by `is_causal=True`, so that one query sees that key "
+    "alone. The newest position may see everything, so no mask is needed."
 )
 def causal_from_the_first_key(query, key, value, cache):
     keys, values = cache = grown(key, value, cache)

@@ -89,7 +89,7 @@ def without_bos(next_logits, bos_id, eos_id, max_length):
 
 
 @greedy_decode.mistake(
-    "`eos_id` is missing at the end: the loop stops before it is appended. It belongs to the sentence."
+    "`eos_id` is missing at the end, though it was reached. It belongs to the sentence: append it, then stop."
 )
 def without_eos(next_logits, bos_id, eos_id, max_length):
     ids = written(most_probable(next_logits), bos_id, eos_id, max_length - 1)
@@ -134,8 +134,8 @@ def last_id_only(next_logits, bos_id, eos_id, max_length):
 
 
 @greedy_decode.mistake(
-    "`next_logits` gets nothing but bos at every step. What was chosen is never fed back, so the same token is chosen "
-    "again and again."
+    "Every token is chosen by the logits behind bos alone. What was chosen is never fed back, so the same token is "
+    "chosen again and again."
 )
 def never_fed_back(next_logits, bos_id, eos_id, max_length):
     return written(lambda ids: next_logits([bos_id]).argmax().item(), bos_id, eos_id, max_length - 1)
@@ -147,8 +147,8 @@ def least_probable(next_logits, bos_id, eos_id, max_length):
 
 
 @greedy_decode.mistake(
-    "The loop looks at the last id *before* it has chosen one. Where bos and eos are the same id, as in GPT-2, it "
-    "never begins. Look at the token that was appended last."
+    "Where bos and eos are the same id, as in GPT-2, bos is taken for the end, and nothing comes behind it. Only a "
+    "token that was appended may end the sentence: look at the last one, after it was chosen."
 )
 def bos_taken_for_the_end(next_logits, bos_id, eos_id, max_length):
     if bos_id == eos_id:

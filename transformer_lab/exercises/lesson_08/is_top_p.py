@@ -228,7 +228,7 @@ def agrees(cut, logits, p):
     return given.shape == logits.shape and torch.allclose(given, by_loop(logits, p))
 
 
-@is_top_p.mistake("You compare the shapes alone, or nothing at all: every filter is right for your test.")
+@is_top_p.mistake("Every filter is right for your test: what it looks at, if anything, is alike in all of them.")
 def accepts_every_filter(cut):
     return True
 
@@ -261,14 +261,14 @@ def sorted_logits_only(cut):
     return all(agrees(cut, logits, p) for logits in ordered for p in TEST_P)
 
 
-@is_top_p.mistake("You try one row at a time. What is wrong with a batch alone stays unseen.")
+@is_top_p.mistake("You try one row at a time, or equal rows. What is wrong with a batch alone stays unseen.")
 def one_row_only(cut):
     return all(agrees(cut, logits, p) for logits in examples((7,), (5,), (12,)) for p in TEST_P)
 
 
 @is_top_p.mistake(
-    "You look at *which* tokens are kept, and not at the numbers. The logits of what is kept must be as they were, and "
-    "those of all others -inf."
+    "A filter that keeps the right tokens, and gives them other logits, stays unseen: you look at *which* are kept, or "
+    "how probable they are. The logits of what is kept must be as they were, and those of all others -inf."
 )
 def choice_only(cut):
     for logits in examples(*SHAPES):

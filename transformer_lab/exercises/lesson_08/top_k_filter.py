@@ -77,6 +77,11 @@ def smallest_kept(logits, k):
     return logits.masked_fill(below_bar(-logits, k), float("-inf"))
 
 
+@top_k_filter.mistake("The mask is the wrong way round: the k largest get -inf, and all others are kept.")
+def largest_dropped(logits, k):
+    return logits.masked_fill(~below_bar(logits, k), float("-inf"))
+
+
 @top_k_filter.mistake(
     "Only the k largest values are returned, so that nobody knows which tokens they belong to. Keep the shape."
 )
@@ -85,7 +90,8 @@ def values_only(logits, k):
 
 
 @top_k_filter.mistake(
-    "The k-th largest logit itself is dropped: `>` keeps only what is above it, `>=` keeps it as well."
+    "The k-th largest logit itself is dropped. Where you compare with it, `>` keeps only what is above it, and `>=` "
+    "keeps it as well."
 )
 def bar_dropped(logits, k):
     return logits.masked_fill(logits <= logits.topk(k).values[..., -1:], float("-inf"))
@@ -105,8 +111,8 @@ def one_too_many(logits, k):
 
 
 @top_k_filter.mistake(
-    "The k largest logits of the *whole tensor* are kept, so some rows keep more than k and some none. Each row has "
-    "its own k largest."
+    "The k largest logits of the *whole tensor* are kept, so all rows share these k, and some may keep none. Each row "
+    "has its own k largest."
 )
 def of_all_rows_together(logits, k):
     return logits.masked_fill(logits < logits.flatten().topk(k).values[-1], float("-inf"))

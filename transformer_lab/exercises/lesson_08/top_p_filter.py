@@ -97,6 +97,11 @@ def rounded_sum_reaches_1(logits, p):
     return outside(logits, lambda sorted_: beyond(sorted_, p))
 
 
+@top_p_filter.mistake("The mask is the wrong way round: the tokens to keep get -inf, and all others are kept.")
+def nucleus_dropped(logits, p):
+    return logits.masked_fill(top_p_filter.reference(logits, p) > -torch.inf, float("-inf"))
+
+
 @top_p_filter.mistake("One token more is kept than is needed to reach p.")
 def nucleus_too_large(logits, p):
     return outside(logits, lambda s: torch.cat([torch.zeros_like(s[..., :1]).bool(), beyond(s, p)[..., :-1]], dim=-1))

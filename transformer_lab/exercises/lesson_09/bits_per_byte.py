@@ -66,7 +66,7 @@ def taken_for_a_mean(nats, n_tokens, n_bytes):
     return nats * n_tokens / log(2) / n_bytes
 
 
-@bits_per_byte.mistake("You divide by tokens and by bytes. The total is shared out once, over the bytes.")
+@bits_per_byte.mistake("You divide by the number of tokens, too. The total is shared out once, over the bytes.")
 def divided_twice(nats, n_tokens, n_bytes):
     return nats / n_tokens / log(2) / n_bytes
 

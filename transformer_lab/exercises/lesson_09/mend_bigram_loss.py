@@ -146,6 +146,17 @@ def cut_to_one(train, test, vocab_size):
 
 
 @mend_bigram_loss.mistake(
+    "The sum of each row is taken for at least 1, so that nothing is infinite. The rows still do not add up to 1: "
+    "divide by the sum of the smoothed counts."
+)
+def sums_of_at_least_one(train, test, vocab_size):
+    counts = torch.zeros(vocab_size, vocab_size)
+    for left, right in zip(train[:-1].tolist(), train[1:].tolist(), strict=True):
+        counts[left, right] += 1
+    return -((counts + 1) / counts.sum(1, keepdim=True).clamp(min=1))[test[:-1], test[1:]].log().mean()
+
+
+@mend_bigram_loss.mistake(
     "You divide by the sum of the *whole* table. That is the probability of the pair, not that of a token given the "
     "one before it: divide each row by its own sum."
 )

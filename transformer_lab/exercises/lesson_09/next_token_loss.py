@@ -67,8 +67,8 @@ def shifted_backwards(logits, tokens, pad_id):
 
 
 @next_token_loss.mistake(
-    "`roll` moves the first token of each row to its end, so that the last position is asked for a token that does not "
-    "follow it. Cut the last position off."
+    "The first token of each row comes to its end, as by `roll`, so that the last position is asked for a token that "
+    "does not follow it. Cut the last position off."
 )
 def rolled_around(logits, tokens, pad_id):
     return loss_of(logits, tokens.roll(-1, dims=1), pad_id)
@@ -126,6 +126,15 @@ def divided_by_all_tokens(logits, tokens, pad_id):
 def mean_of_means(logits, tokens, pad_id):
     rows = range(len(tokens))
     return torch.stack([loss_of(logits[i : i + 1, :-1], tokens[i : i + 1, 1:], pad_id) for i in rows]).mean()
+
+
+@next_token_loss.mistake(
+    "You divide the sum of the losses by the number of *rows*, so that it grows with their length. Divide by the "
+    "number of next tokens."
+)
+def divided_by_rows(logits, tokens, pad_id):
+    guesses, truth = logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten()
+    return F.cross_entropy(guesses, truth, ignore_index=pad_id, reduction="sum") / len(tokens)
 
 
 @next_token_loss.mistake("This is the sum of the losses, which grows with the batch. Take their mean.")

@@ -45,8 +45,8 @@ perplexity = Exercise(
 
 
 @perplexity.mistake(
-    "You add up instead of taking the mean. That gives 1 / p of the whole text, which grows with its length, and soon "
-    "no number can hold it."
+    "The mean is missing. Without it you get 1 / p of the whole text, which grows with its length, and soon no number "
+    "can hold it."
 )
 def of_the_whole_text(token_log_probs):
     return torch.exp(-token_log_probs.sum())
@@ -78,15 +78,16 @@ def mean_of_inverses(token_log_probs):
 
 
 @perplexity.mistake(
-    "You average the probabilities, and take the inverse. Average the logarithms: then the probabilities multiply, as "
-    "they do for a text."
+    "You average the probabilities themselves. Average their logarithms: then the probabilities multiply, as they do "
+    "for a text."
 )
 def inverse_of_the_mean(token_log_probs):
     return 1 / torch.exp(token_log_probs).mean()
 
 
 @perplexity.mistake(
-    "You multiply the probabilities first. Of a long text the product is 0 in floating point, and its inverse infinite."
+    "You multiply first. Of a long text the product of the probabilities is 0 in floating point, and that of their "
+    "inverses infinite."
 )
 def root_of_the_product(token_log_probs):
     return (1 / token_log_probs.exp().prod()) ** (1 / len(token_log_probs))

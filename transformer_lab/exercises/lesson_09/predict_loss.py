@@ -63,7 +63,7 @@ def straight_line(losses):
 
 
 @predict_loss.mistake(
-    "You let the whole loss shrink by the share by which it shrank last. That is the law without a floor, and it "
+    "Here the whole loss shrinks by the share by which it shrank last. That is the law without a floor, and it "
     "promises too much: the floor does not shrink."
 )
 def without_a_floor(losses):
@@ -83,6 +83,21 @@ def half_of_it(losses):
     return losses[2] - (losses[1] - losses[2]) / 2
 
 
+@predict_loss.mistake(
+    "You halve the whole loss. That is the law with b = 1 and without a floor: read off both from the three losses."
+)
+def whole_loss_halved(losses):
+    return losses[2] / 2
+
+
+@predict_loss.mistake(
+    "You take off the mean of what the first two doublings took off. But they take off less and less, so the third "
+    "takes off less than the second."
+)
+def mean_of_both(losses):
+    return losses[2] - (losses[0] - losses[2]) / 2
+
+
 @predict_loss.mistake("The training is not over: 4n steps ended lower than 2n did, and by the law 8n end lower still.")
 def nothing_more(losses):
     return losses[2]
@@ -100,7 +115,10 @@ def one_doubling_too_many(losses):
     return losses[2] - second * second / first - second**3 / first**2
 
 
-@predict_loss.mistake("The share is upside down: the doublings take off less and less, not more and more.")
+@predict_loss.mistake(
+    "You take off as much as the *first* doubling did, as if the share were upside down. The doublings take off less "
+    "and less."
+)
 def upside_down(losses):
     return losses[2] - (losses[0] - losses[1])
 

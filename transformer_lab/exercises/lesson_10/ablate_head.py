@@ -69,8 +69,8 @@ def counted_from_one(output_by_head, w_o, head):
 
 
 @ablate_head.mistake(
-    "You clear *columns* of `w_o`: features of the output, into which every head writes. What reads head i, in "
-    "x @ w_o, are rows."
+    "You clear features of the output, into which every head writes: those are the *columns* of `w_o`. What reads head "
+    "i, in x @ w_o, are rows."
 )
 def columns_cleared(output_by_head, w_o, head):
     d_head, kept = output_by_head.size(-1), w_o.clone()
@@ -82,6 +82,15 @@ def columns_cleared(output_by_head, w_o, head):
 def one_row_cleared(output_by_head, w_o, head):
     kept = w_o.clone()
     kept[head] = 0
+    return merged(output_by_head) @ kept
+
+
+@ablate_head.mistake(
+    "You count the heads from 1, and take away the rows of the one before: head 0 is the first, and begins in row 0."
+)
+def rows_counted_from_one(output_by_head, w_o, head):
+    d_head, kept = output_by_head.size(-1), w_o.clone()
+    kept[(head - 1) * d_head : head * d_head] = 0
     return merged(output_by_head) @ kept
 
 

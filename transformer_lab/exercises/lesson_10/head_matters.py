@@ -289,7 +289,7 @@ def first_choices_compared(model, head):
     return bool((one != other).any())
 
 
-@head_matters.mistake("You ask for probabilities that are *exactly* equal. Two runs may round differently.")
+@head_matters.mistake("You ask whether both runs return *exactly* the same. Two runs may round differently.")
 def compared_exactly(model, head):
     return bool(change(model, texts(), [], [head]) > 0)
 
@@ -304,7 +304,7 @@ def no_token_twice(model, head):
     return bool(change(model, torch.stack([torch.arange(10), torch.arange(9, -1, -1)]), [], [head]) > 0.001)
 
 
-@head_matters.mistake("You look at the last position only. A head may act at others.")
+@head_matters.mistake("You look at late positions only, or at the last. A head may act at the first ones.")
 def last_position_only(model, head):
     one, other = (model(texts(), without)[0][:, -1].softmax(-1) for without in ([], [head]))
     return bool((one - other).abs().max() > 0.001)

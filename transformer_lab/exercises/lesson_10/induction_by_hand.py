@@ -209,7 +209,9 @@ def looks_at_all_alike(n_tokens, n_positions):
     return qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "next", tokens)
 
 
-@induction_by_hand.mistake("Layer 0 looks at its own position, and writes into `previous` which token stands *here*.")
+@induction_by_hand.mistake(
+    "Layer 0 looks at its own position: all that it can write into `previous` is which token stands *here*."
+)
 def looks_at_itself(n_tokens, n_positions):
     at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
     qk_0, ov_0 = at("position", "position", 30 * torch.eye(n_positions)), at("token", "previous", tokens)
@@ -227,8 +229,8 @@ def too_soft(n_tokens, n_positions):
 
 
 @induction_by_hand.mistake(
-    "Nothing arrives in `previous`, so layer 1 finds nothing. The rows of `ov_0` are what is read, the token; its "
-    "columns are where that is written."
+    "Layer 1 finds nothing, and looks at all alike. Either nothing arrives in `previous` (the rows of `ov_0` are what "
+    "is read, the token; its columns are where that is written), or `qk_1` does not look there."
 )
 def previous_stays_empty(n_tokens, n_positions):
     at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
@@ -275,8 +277,8 @@ def for_one_period_alone(n_tokens, n_positions):
 
 
 @induction_by_hand.mistake(
-    "Layer 0 notes nothing: no row says which token came *before* it, so layer 1 can only find the same token again, "
-    "and not the one after it. Let layer 0 look back by one, and write that token into `previous`."
+    "No row says which token came *before* it, so layer 1 can only find the same token again, and not the one after "
+    "it. Let layer 0 look back by one, and write that token into `previous`."
 )
 def without_a_note(n_tokens, n_positions):
     at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)

@@ -46,7 +46,6 @@ test("tokens are said, one is chosen by a press, and those that differ are marke
   second.onclick();
   const pressed = () => rows.writes.querySelectorAll("button").map((one) => one.attributes["aria-pressed"]);
   assert.equal(pressed().indexOf("true"), 1);
-  assert.ok(rows.before.hidden);
   change({ off: new Set(["src_embedding.positions", "encoder.layers.0.residual_1.norm", `${CROSS}.head.1`]) });
   const [now, old] = [state.run, state.intact].map(({ target }) => target);
   const marked = rows.writes.querySelectorAll("button").map((one) => one.classes.has("tl-changed"));
@@ -54,8 +53,7 @@ test("tokens are said, one is chosen by a press, and those that differ are marke
     marked,
     now.map((id, i) => id !== old[i]),
   );
-  assert.ok(marked.includes(true) && !rows.before.hidden);
-  assert.deepEqual(texts(rows.before, "span"), old.map(tokenizer.name));
+  assert.ok(marked.includes(true));
 });
 
 test("a field leaves small letters small", () => {

@@ -19,14 +19,14 @@ function shown(...changes) {
   changes.forEach((what) => state.change(what));
   const look = { names: state.names(), shares: state.shares() };
   route.show(look);
-  return { state, opened, look, title: route.node.textContent, buttons: route.node.querySelectorAll("button") };
+  return { state, opened, look, title: route.title.textContent, buttons: route.node.querySelectorAll("button") };
 }
 
 test("it follows the word that is written: what is read, where it looks, and how sure it is", () => {
   const { state, look, title, buttons } = shown({ at: 1 });
   const share = Math.max(...look.shares);
   const [read, written] = [look.names.source[look.shares.indexOf(share)], look.names.written[1]].map(bare);
-  assert.ok(title.startsWith(`Follow “${written}” through every matrix:`));
+  assert.equal(title, `All numbers of the model on their way from the words at the left to “${written}” at the right.`);
   const sure = state.run.steps[1][state.run.target[1]].toFixed(2);
   assert.deepEqual(
     buttons.map((one) => one.textContent),

@@ -19,12 +19,11 @@ export function field(label, oninput) {
   });
 }
 
-// The tokens that are written, one of which is followed, those that were written before a change, and the choice among
-// those of the input: made anew when they change, so that a focus stays where it is.
+// The tokens that are written, one of which is followed, and the choice among those of the input: made anew when they
+// change, so that a focus stays where it is.
 export function tokenRows({ state, nameOf, change }) {
-  const line = (name) => element("div", { class: `tl-tokens ${name}` });
-  const [writes, before] = [line("tl-writes"), line("tl-before")];
-  const me = { writes, before, spot: element("div", { class: "tl-bar" }) };
+  const writes = element("div", { class: "tl-tokens tl-writes" });
+  const me = { writes, spot: element("div", { class: "tl-bar" }) };
   let seen = "";
   const chip = (text, i, marked) => {
     const one = button(text, () => change({ at: i }));
@@ -34,8 +33,6 @@ export function tokenRows({ state, nameOf, change }) {
   const make = (source, written, old) => {
     const chips = written.map((token, i) => chip(token, i, token !== old[i]));
     writes.replaceChildren(element("i", {}, "to write"), ...chips);
-    before.hidden = written.join("\n") === old.join("\n");
-    before.replaceChildren(element("i", {}, "before"), ...old.map((token) => element("span", {}, token)));
     const spots = choice(
       "at input token",
       source.map((token, i) => `${i}: ${token}`),
@@ -82,11 +79,11 @@ export function exampleSearch({ state, onfound }) {
 export function changeChips({ state, change, home }) {
   const node = element("div", { class: "tl-bar tl-chips", hidden: true });
   let seen = "";
-  const chip = ([name, what]) =>
-    button(`${name} ✕`, () => {
-      change(what());
-      home().focus();
-    });
+  const back = (what) => () => {
+    change(what());
+    home().focus();
+  };
+  const chip = ([name, what]) => button(`${name} ✕`, back(what), { class: "tl-gone" });
   const make = () => {
     const { off, swaps } = state.now;
     const pathOf = (id) => state.partOf(id).path.join(", ");

@@ -23,15 +23,29 @@ export const STYLE = `
   color: var(--tl-change); border: 1px dashed var(--tl-change);
   background: linear-gradient(var(--tl-change), var(--tl-change)) bottom / 100% 3px no-repeat;
 }
-.tl-machine .tl-stack { min-height: 36px; align-items: center; display: grid; }
-.tl-machine .tl-route {
-  display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; font-size: 14px; padding-bottom: 4px;
+.tl-machine .tl-stack { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 16px; align-items: center; }
+.tl-machine.tl-view .tl-whole { font: 19px/1.25 var(--tl-serif); margin: 0; max-width: none; }
+.tl-machine .tl-one-row {
+  grid-column: 1 / -1; display: flex; gap: 16px; align-items: center; min-height: 34px; overflow-x: auto;
+  scrollbar-width: thin; margin: 0 -6px; padding: 0 6px; box-sizing: border-box;
 }
+.tl-machine .tl-one-row .tl-bar { flex-wrap: nowrap; margin: 0; white-space: nowrap; }
+.tl-machine .tl-one-row label { min-height: 0; }
+.tl-machine .tl-one-row input { min-width: 16em; }
+.tl-machine .tl-zoom .tl-gone { border-color: var(--tl-change); color: var(--tl-change); }
+.tl-machine .tl-modes { margin-left: auto; }
+.tl-machine .tl-zoom .tl-back .tl-modes button {
+  border-color: #0000; border-width: 0 0 2px; border-radius: 0; margin: 0; color: var(--tl-soft);
+}
+.tl-machine .tl-zoom .tl-back .tl-modes button[aria-pressed=true] {
+  border-color: var(--tl-ink); color: var(--tl-ink); background: none; font-weight: 650;
+}
+.tl-machine .tl-route { display: flex; gap: 4px 24px; align-items: center; font-size: 14px; }
 .tl-machine .tl-zoom .tl-route button {
-  display: flex; gap: 8px; align-items: center; padding: 2px 12px 2px 6px; min-height: 32px; border-radius: 18px;
-  font: inherit; color: inherit; background: none; text-align: left; cursor: pointer;
+  display: flex; gap: 8px; align-items: center; padding: 0 4px; min-height: 32px;
+  border: 0; font: inherit; color: inherit; background: none; text-align: left; cursor: pointer;
 }
-.tl-machine .tl-route [aria-pressed=true] i { background: var(--tl-paper); color: var(--tl-ink); }
+.tl-machine .tl-route button:hover span { text-decoration: underline 1px; text-underline-offset: 3px; }
 .tl-machine .tl-route span b { font: 700 15px/1 var(--tl-serif); }
 .tl-machine :is(.tl-route i, .tl-beads b) {
   font: 700 12px/18px var(--tl-sans); flex: none; width: 18px; border-radius: 9px; text-align: center;
@@ -39,11 +53,17 @@ export const STYLE = `
 }
 .tl-machine .tl-beads b { position: absolute; line-height: 16px; width: 16px; }
 .tl-machine .tl-pan:not(.tl-end) { mask: linear-gradient(90deg, #000 calc(100% - 48px), #0000); }
-.tl-machine .tl-changes { display: flex; flex-wrap: wrap; gap: 0 16px; align-items: center; }
-.tl-machine .tl-keys { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; color: var(--tl-soft);
-  padding: 4px 0; }
+.tl-machine .tl-changes { display: flex; gap: 0 16px; align-items: center; }
+.tl-machine .tl-legends { position: relative; font-size: 13px; color: var(--tl-soft); }
+.tl-machine .tl-legends summary { cursor: pointer; align-content: center; min-height: 24px;
+  text-decoration: underline 1px; text-underline-offset: 3px; list-style: none; }
+.tl-machine .tl-keys {
+  position: absolute; right: 0; top: 100%; z-index: 3; display: grid; gap: 8px; padding: 12px 16px; width: max-content;
+  max-width: min(27em, 86vw); background: var(--tl-paper); border: 1px solid var(--tl-edge); border-radius: 12px;
+  box-shadow: 0 6px 24px rgb(0 0 0 / .16); box-sizing: border-box;
+}
 .tl-machine .tl-keys span { display: flex; gap: 8px; align-items: center; }
-.tl-machine .tl-keys i { width: 22px; height: 14px; background: var(--tl-amber); }
+.tl-machine .tl-keys i { flex: none; width: 22px; height: 14px; background: var(--tl-amber); }
 .tl-machine .tl-keys .tl-k-band { opacity: .45; }
 .tl-machine .tl-keys .tl-k-look { background: linear-gradient(90deg, var(--tl-slab), var(--tl-amber)); }
 .tl-machine .tl-keys .tl-k-mask { background: repeating-linear-gradient(135deg, var(--tl-edge) 0 1px, #0000 1px 4px); }
@@ -74,7 +94,7 @@ export const STYLE = `
   text-overflow: ellipsis; }
 .tl-machine .tl-words .tl-lit { text-align: right; font-weight: 700; box-shadow: inset 0 0 0 1px var(--tl-ink); }
 .tl-machine .tl-left .tl-says {
-  color: var(--tl-soft); font-size: 13px; min-height: 1.5em; max-width: none; margin-top: 4px;
+  color: var(--tl-soft); font-size: 13px; min-height: 1.4em; line-height: 1.4; max-width: none;
 }
 .tl-machine .tl-beads { position: absolute; inset: 0; pointer-events: none; }
 .tl-machine .tl-beads i {
@@ -91,37 +111,32 @@ export const STYLE = `
 .tl-machine.tl-view .tl-say { margin: 0; max-width: none; line-height: 1.4; font-size: 13px; }
 .tl-machine .tl-say i { font: italic 16px var(--tl-serif); white-space: nowrap; margin-right: 8px; }
 .tl-machine .tl-say small { font-size: 13px; color: var(--tl-soft); }
-@container (max-width: 999px) { .tl-machine .tl-route > span { flex-basis: 100%; } }
+@container (max-width: 999px) { .tl-machine.tl-view .tl-whole { font-size: 17px; } }
 @container (max-width: 619px) {
   .tl-machine .tl-zoom .tl-back { flex-wrap: wrap; gap: 4px 8px; margin: 2px 0; }
   .tl-machine .tl-zoom .tl-back button { padding: 4px 8px; min-height: 40px; }
-  .tl-machine .tl-route {
-    display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 4px; align-items: stretch; font-size: 12px;
-    line-height: 1.25; padding-bottom: 2px;
-  }
+  .tl-machine.tl-view .tl-whole { font-size: 14px; }
+  .tl-machine .tl-route { display: grid; grid-template-columns: repeat(3, 1fr); gap: 4px; font-size: 12px;
+    line-height: 1.25; flex: 1; }
   .tl-machine .tl-route span b { font-size: 13px; }
-  .tl-machine .tl-route > span { grid-column: 1 / -1; }
-  .tl-machine .tl-zoom .tl-route button { align-items: start; border-radius: 8px; padding: 3px 4px; gap: 4px; }
-  .tl-machine .tl-keys { order: 1; }
-  .tl-machine .tl-back .tl-long, .tl-machine .tl-writes i { display: none; }
-  .tl-machine .tl-zoom .tl-back .tl-writes { flex-basis: 100%; gap: 0; }
-  .tl-machine .tl-stack { min-height: 0; }
-  .tl-machine .tl-stack .tl-bar { margin: 2px 0; }
+  .tl-machine .tl-zoom .tl-route button { align-items: start; padding: 3px 0; gap: 5px; }
+  .tl-machine .tl-one-row { min-height: 56px; }
+  .tl-machine :is(.tl-back, .tl-stack) .tl-long, .tl-machine .tl-writes i { display: none; }
+  .tl-machine .tl-zoom .tl-back .tl-writes { order: 1; flex-basis: 100%; gap: 0; }
   .tl-machine .tl-tip { display: none; }
 }
 .tl-machine .tl-spot { position: absolute; pointer-events: none; scroll-margin: 44px 8px 8px; }
 .tl-machine .tl-tip {
-  position: absolute; bottom: calc(100% + 7px); width: max-content; box-sizing: border-box; padding: 1px 8px;
+  position: absolute; top: calc(100% + 2px); width: max-content; font-size: 12px; box-sizing: border-box; padding: 1px 8px;
   border-radius: 4px; background: var(--tl-ink); color: var(--tl-paper);
 }
-.tl-machine .tl-before span { opacity: .85; border-style: dashed; }
 .tl-machine .tl-bar button { min-height: 26px; }
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
-.tl-machine .tl-back { display: flex; align-items: center; gap: 16px; margin: 8px 0; }
+.tl-machine .tl-back { display: flex; align-items: center; gap: 16px; margin: 4px 0; }
 .tl-machine .tl-back button {
   border-color: var(--tl-edge); min-height: max(36px, var(--tl-target)); padding: 4px 12px; border-radius: 6px;
 }
-.tl-machine .tl-zoom :is(.tl-bar, .tl-route) button[aria-pressed=true] {
+.tl-machine .tl-zoom .tl-bar button[aria-pressed=true] {
   background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper);
 }
 .tl-machine .tl-zoom button { border-color: var(--tl-edge); }
@@ -133,6 +148,7 @@ export const STYLE = `
   min-height: 24px; cursor: pointer;
 }
 @media (pointer: coarse) {
-    .tl-machine :is(.tl-tokens, .tl-bar) button { min-height: 44px; min-width: 44px; }
+    .tl-machine :is(.tl-tokens, .tl-bar, .tl-zoom .tl-route) button { min-height: 44px; min-width: 44px; }
+    .tl-machine .tl-legends summary { min-height: 44px; }
 }
 `;

@@ -42,7 +42,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     tokens.reset();
   };
   const modes = MODES.map((name, i) => button(name, () => enter(i)));
-  const swapBar = element("div", { class: "tl-bar" }, element("label", {}, "the other sentence ", from), tokens.spot);
+  const other = element("span", { class: "tl-long" }, "the other sentence");
+  const swapBar = element("div", { class: "tl-bar" }, element("label", {}, other, from), tokens.spot);
   const chips = changeChips({ state, change, home: () => sketch.node });
   const sketch = sketchOf({
     ...{ state, machine, change },
@@ -120,14 +121,16 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     focusSum = true; // what was pressed will be gone
   };
   const modeBar = element("div", { class: "tl-segments tl-modes" }, ...modes);
-  const under = element("div", { class: "tl-changes" }, tokens.before, chips.node, example.node);
-  const left = element("div", { class: "tl-leftside" }, legend.node, sketch.room, sketch.strip.room, under);
+  const under = element("div", { class: "tl-changes" }, chips.node, example.node);
+  const row = element("div", { class: "tl-one-row" }, route.node, swapBar);
+  const stack = element("div", { class: "tl-stack" }, route.title, legend.node, row);
+  const left = element("div", { class: "tl-leftside" }, sketch.room, sketch.strip.room);
   const share = element("div", { class: "tl-share" });
-  const head = element("div", { class: "tl-back" }, out, modeBar, tokens.writes, crumbs.node);
+  const head = element("div", { class: "tl-back" }, out, tokens.writes, modeBar, crumbs.node);
   const me = { out, sketch, right, propose, share, toMachine, pictured: null };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head],
-    ...[element("div", { class: "tl-stack" }, route.node, swapBar), element("div", { class: "tl-both" }, left, right)],
+    ...[stack, element("div", { class: "tl-both" }, left, right)],
     share,
   );
   // One step back: from a number that was followed, from a part to the map, from the map to the weave.
@@ -168,7 +171,9 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     [tokens, example].forEach((one) => one.show(looks));
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
     swapBar.hidden = now.zoomed || now.mode !== 2;
-    route.node.hidden = !swapBar.hidden;
+    route.node.hidden = !swapBar.hidden || run !== state.intact; // what is changed has its place
+    const home = now.zoomed ? left : row;
+    if (under.parentNode !== home) home.append(under);
     route.show(look);
     const does = roleOf(at, machine, run);
     [role.textContent, equation.textContent, shapes.textContent] = [does.says, does.equation, does.shapes];
@@ -177,7 +182,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     crumbs.show(at);
     me.node.classList.toggle("tl-near", now.zoomed); // the strip stands for the whole
     for (const [node, there] of [
-      ...[modeBar, tokens.writes, sketch.room, legend.node].map((one) => [one, !now.zoomed]),
+      ...[modeBar, tokens.writes, sketch.room].map((one) => [one, !now.zoomed]),
       ...[crumbs.node, right].map((one) => [one, now.zoomed]),
     ])
       node.hidden = !there;

@@ -5,12 +5,14 @@
 //   const plan = layoutOf({ boxes, width, rows: [S, T], lit: { encoder: 6, decoder: 3 }, labels: 100 });
 // With `small`, the pixels of a band, it is a strip without words.
 
-export const [HEAD, BETWEEN] = [34, 12]; // over a band: the layer's name and those of its boxes; between two boxes
+export const [HEAD, BETWEEN] = [33, 12]; // over a band: the layer's name and those of its boxes; between two boxes
 // Under a band; between bands; before a self-attention; between boxes and between parts; for the memory's line.
 const LARGE = { head: HEAD, foot: 15, gap: 11, ahead: 30, between: BETWEEN, pad: 4, right: 12 };
 const SMALL = { head: 2, foot: 2, gap: 4, ahead: 7, between: 7, pad: 1, right: 3 };
 const LEAST = 44; // pixels of a part, from which on a page scrolls
 const LIT = 33; // pixels of a row that is followed: two lines of words
+const AIR = 113; // pixels of all rows but that one, if each is to have room
+export const LINE = 15; // pixels from which on a row has its word
 
 const sizeOf = ({ kind }, { thumb }) => (thumb ? ({ feed: 1.6, output: 2.2 }[kind] ?? 1) : 0);
 const shown = ({ parts }) => parts.filter(({ thumb }) => thumb);
@@ -41,7 +43,7 @@ export function layoutOf({ boxes, width: room, rows, lit = {}, labels = 0, small
   const before = (box) => (isSelf(box) ? ahead : between);
   const gapsIn = (all) => sumOf(all, (box) => before(box) + pad * (shown(box).length - 1));
   const most = Math.max(...rows);
-  const row = small ? small / (most + 1.5) : Math.min(28, Math.max(6, (narrow ? 77 : 104) / (most - 1 || 1)));
+  const row = small ? small / (most + 1.5) : Math.min(28, Math.max(6, AIR / (most - 1 || 1)));
   const bands = ["encoder", "decoder"].flatMap((side) => bandsOf(boxes, side));
   const widest = Math.max(...bands.map(({ all }) => sizesIn(all) * LEAST + gapsIn(all)));
   const width = small ? room : Math.max(room, labels + widest + right);
@@ -49,7 +51,7 @@ export function layoutOf({ boxes, width: room, rows, lit = {}, labels = 0, small
   for (const band of bands) {
     const n = rows[band.side === "encoder" ? 0 : 1];
     const unit = (width - labels - right - gapsIn(band.all)) / sizesIn(band.all);
-    const high = (t) => (t === lit[band.side] ? (small ? 2.5 * row : Math.max(2.2 * row, LIT)) : row);
+    const high = (t) => (t === lit[band.side] ? (small ? 2.5 * row : Math.max(2 * row, LIT)) : row);
     band.rows = [];
     let tall = 0;
     for (let t = 0; t < n; tall += high(t), t += 1) band.rows.push({ y: y + head + tall, high: high(t) });

@@ -8,6 +8,12 @@ import * as thumbs from "./machine_thumbs.js";
 import { SMALL } from "./machine_thumbs.js";
 import { NOW, SANS } from "../../shared/palette.js";
 
+// What an attention does, said where there is room.
+const DOES = {
+  ...{ "self-attention": "looks around", "masked self-attention": "looks back" },
+  "cross-attention": "looks at the input",
+};
+
 // `lit`: the row that is followed, at both sides; `shares`: how much each input token is looked at; `chosen`: the part
 // that is open; `cursor`: the one under the mouse or the keys; `change(name)`: 0 … 1; `looks(box)`: its mean.
 export function paintMachine(context, plan, seen) {
@@ -51,9 +57,15 @@ function paintLayers(context, { side, boxes, slab }, small) {
   }
 }
 
-function paintBox(context, { box, x, parts }, { top }, look) {
-  Object.assign(context, { fillStyle: NOW.soft, font: SMALL, textAlign: "left", textBaseline: "middle" });
+function paintBox(context, { box, x, width, parts }, { top }, look) {
+  Object.assign(context, { fillStyle: NOW.ink, font: SMALL, textAlign: "left", textBaseline: "middle" });
   for (const [title, left] of titlesOf(box, { x, parts })) context.fillText(title, left, top - 8);
+  context.fillStyle = NOW.soft;
+  const [does, from] = [DOES[box.title], x + context.measureText(box.title).width + 7];
+  if (does && from + context.measureText(does).width < x + width - 28) context.fillText(does, from, top - 8);
+  const [{ part, y, height }] = parts;
+  if (box.kind === "embedding")
+    context.fillText(`${look.run.at.get(part.thumb).rows[0].length} numbers each`, x, y + height + 10);
   if (box.kind === "attention" && box.title.endsWith("self-attention"))
     paintLooks(context, { ...look, x, weights: look.looks(box)[look.lit] ?? [] });
   paintParts(context, { parts }, null, look);

@@ -17,19 +17,19 @@ export function routeOf({ state, machine, open }) {
     one.append(element("i", {}, `${i + 1}`), says);
     return { key, one, says };
   });
-  const title = element("span");
+  const title = element("p", { class: "tl-whole" });
   const all = { class: "tl-route", role: "group", "aria-label": "three places to begin" };
-  const node = element("div", all, title, ...stops.map(({ one }) => one));
+  const node = element("div", all, ...stops.map(({ one }) => one));
   const show = ({ names, shares }) => {
     const { at, open: seen, zoomed } = state.now;
     const share = Math.max(...shares);
     const [read, written] = [names.source[shares.indexOf(share)], names.written[at]].map((name) => `“${bare(name)}”`);
     const sure = state.run.steps[at][state.run.target[at]].toFixed(2);
     const looks = share ? `looks most at ${read}: ${share.toFixed(2)}` : "looks at no word";
-    tell(title, `Follow ${written} through every matrix:`);
+    tell(title, `All numbers of the model on their way from the words at the left to ${written} at the right.`);
     const texts = [`${read} becomes ${machine.d_model} numbers`, `to write ${written} it ${looks}`];
     [...texts, `${written} is written, ${sure} sure`].forEach((text, i) => tell(stops[i].says, text));
     for (const { key, one } of stops) one.setAttribute("aria-pressed", zoomed && key === seen);
   };
-  return { node, show };
+  return { node, title, show };
 }

@@ -3,13 +3,13 @@
 //   const sketch = sketchOf({ state, machine, change, press, follow });  // follow(side, row): a word that was pressed
 //   sketch.paint({ names, shares });
 
-import { layoutOf, neighbour, partAt } from "./machine_layout.js";
+import { LINE, layoutOf, neighbour, partAt } from "./machine_layout.js";
 import { stopsOf } from "./machine_route.js";
-import { paintMachine, titlesOf } from "./machine_overview.js";
+import { paintMachine } from "./machine_overview.js";
 import { stripOf } from "./machine_strip.js";
 import { topOf } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
-import { saidWide, wideOf } from "../weave/weave_marks.js";
+import { wideOf } from "../weave/weave_marks.js";
 import { meanOf } from "../weave/weave_seen.js";
 import { still } from "../../shared/motion.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
@@ -68,7 +68,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     words.style.width = `${plan.labels - 4}px`;
     const wordOf = (side, { y, high }, t) => {
       const word = element("span", { onclick: () => pick(side, t) });
-      const seen = t === lit[side] || !(t % Math.ceil(11 / high));
+      const seen = t === lit[side] || !(t % Math.ceil(LINE / high));
       const reads = side === "encoder";
       if (seen) word.append(bare((reads ? names.source : names.written)[t]));
       if (t === lit[side]) {
@@ -77,7 +77,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       }
       const share = reads ? Math.round(10 + 40 * shares[t]) : 0;
       const [size, tall] = [
-        `${Math.min(half < 700 ? 14 : 16, Math.max(12, high - 2))}px`,
+        `${Math.min(half < 700 ? 14 : 16, Math.max(12, high - 3))}px`,
         `${t === lit[side] ? high / 2 : high}px`,
       ];
       Object.assign(word.style, { top: `${y}px`, height: `${high}px`, lineHeight: tall, fontSize: size });
@@ -100,21 +100,21 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     });
     const boxes = plan.bands.flatMap((band) => band.boxes);
     const steps = stopsOf(machine.n_layers).map((key, i) => {
-      const { box, x, parts } = boxes.find(({ parts }) => parts.some(({ part }) => part.key === key));
-      const [step, [title]] = [element("b", {}, `${i + 1}`), titlesOf(box, { x, parts })[0]];
-      Object.assign(step.style, { left: `${x + 4 + saidWide(title, false, 12)}px`, top: `${parts[0].y - 16}px` });
+      const { box, x, width, parts } = boxes.find(({ parts }) => parts.some(({ part }) => part.key === key));
+      const [step, up] = [element("b", {}, `${i + 1}`), box.kind === "embedding" ? 30 : 16]; // it has two titles
+      Object.assign(step.style, { left: `${x + width - 16}px`, top: `${parts[0].y - up}px` });
       return step;
     });
     runs.replaceChildren(...beads, ...steps);
     if (still()) return;
-    const call = [{ boxShadow: "0 0 0 0 var(--tl-ink)" }, { boxShadow: "0 0 0 12px #0000" }];
+    const call = [{ scale: 1 }, { scale: 1.3 }, { scale: 1 }];
     if (begins) steps[0].animate(call, { duration: 1200, iterations: 4 });
     plan.bands.forEach(({ left, right }, i) => {
       const way = [{ opacity: 1 }, { opacity: 1, translate: `${right - left - 10}px` }];
       beads[i].animate(way, { duration: 700, delay: 700 * i });
     });
   };
-  // Over the part under the cursor, with its name above it, towards the side that has more room.
+  // Over the part under the cursor, with its name under it, where nothing is said, towards the side with more room.
   const placeSpot = (part) => {
     const x = part.x - (pan.scrollLeft || 0); // in what is seen of the drawing
     const right = half - x - part.width;
@@ -122,7 +122,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     Object.assign(spot.style, { width: `${part.width}px`, height: `${part.height}px` });
     Object.assign(tip.style, x < right ? { left: "0", right: "auto" } : { left: "auto", right: "0" });
     tip.style.maxWidth = `${part.width + Math.max(x, right)}px`;
-    tip.textContent = sayPart(part);
+    tip.textContent = part.part.title;
   };
   const most = ({ thumb }) => topOf(state.run.at.get(thumb).rows).toFixed(1);
   const sayPart = ({ part }) => {

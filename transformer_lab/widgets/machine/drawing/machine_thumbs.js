@@ -2,6 +2,7 @@
 // thread, the mask, the words that are written, and the marks on what is switched off or swapped.
 
 import { amounts, css, stripes } from "../../shared/ui.js";
+import { LINE } from "./machine_layout.js";
 import { NOW, SANS, SERIF } from "../../shared/palette.js";
 
 export const SMALL = `12px ${SANS}`;
@@ -98,7 +99,7 @@ export function paintMask(context, place, gone) {
 
 // What each row writes, with a bar behind it that is as long as the machine is sure.
 export function paintWritten(context, { x, width }, { run, names, rows, lit, before }) {
-  const every = Math.ceil(11 / rows[lit ? 0 : rows.length - 1].high);
+  const every = Math.ceil(LINE / rows[lit ? 0 : rows.length - 1].high);
   run.target.forEach((id, t) => {
     const [{ y, high }, here, sure] = [rows[t], t === lit, run.steps[t][id]];
     Object.assign(context, { fillStyle: NOW.paper, globalAlpha: 1 });

@@ -102,6 +102,7 @@ test("the way back leads through what was followed", () => {
   assert.equal(document.activeElement, out);
   turn.onclick();
   assert.equal(turn.textContent, "switch this part on again");
+  assert.match(crumbs.node.textContent, /head 0: switched off/);
   turn.onclick();
   assert.equal(turn.textContent, "switch this part off");
 });

@@ -30,8 +30,13 @@ test("a press on a token chooses its row", () => {
 
 test("all numbers are folded away until one of them is asked for, and stay as one left them from head to head", () => {
   const fold = foldOf("numbers", () => {});
-  const look = (more) => fold.show({ open: "x.head.0", tab: 0, trail: [], titles: ["weights"], ...more });
+  const look = (more) =>
+    fold.show({ open: "x.head.0", tab: 0, trail: [], titles: ["weights"], off: new Set(), ...more });
   assert.equal(look(), false);
+  const [summary] = fold.node.children;
+  assert.equal(summary.textContent, "All its numbers: weights");
+  look({ off: new Set(["x.head.0"]) });
+  assert.equal(summary.textContent, "All its numbers, although it is off: weights");
   assert.equal(look({ tab: 2 }), true);
   assert.equal(look(), true);
   assert.equal(look({ open: "x.head.1" }), true);

@@ -38,6 +38,7 @@ test("heads that are off have no part in the mean", () => {
   const seen = headsSeen({ run: state.run, names: state.names(), at: 1, name: NAMES[2], n_heads: 2, off });
   assert.deepEqual(seen.on, [1]);
   assertClose(seen.shares, seen.heads[1][1], 1e-12);
+  assert.equal(sayHeads(seen, NAMES[2])[1], "One head is on. Head 0 is off and writes zeros.");
   off.add(`${NAMES[2]}.head.1`);
   const none = headsSeen({ run: state.run, names: state.names(), at: 1, name: NAMES[2], n_heads: 2, off });
   assert.match(sayHeads(none, NAMES[2])[0], /^No head looks for /);

@@ -12,7 +12,7 @@ const look = {
   names: ["·four", "one"],
   shares: [0.25, 0.65],
   layer: 1,
-  heads: 4,
+  heads: "4 heads",
   before: null,
   cuts: [],
 };

@@ -52,6 +52,16 @@ test("scores and weights are the run's, and the sum's factors lead to where they
   assertClose([went[0].cell[0]], [1], 0);
 });
 
+test("a head that is off has no scores and no sum, and says so; on again, it has them", () => {
+  const steps = stepsOf({ state, machine, goto: () => {} });
+  const part = state.partOf(`${name}.head.1`);
+  steps.show(part, { ...seen, on: [0] });
+  assert.match(steps.node.textContent, /^Head 1 is off\. It writes zeros for /);
+  assert.equal(steps.node.querySelectorAll("button").length, 0);
+  steps.show(part, seen);
+  assert.ok(steps.node.querySelectorAll("button").length > 2);
+});
+
 test("what is no attention has no steps", () => {
   const steps = stepsOf({ state, machine, goto: () => {} });
   steps.show(state.partOf("to_logits"), null);

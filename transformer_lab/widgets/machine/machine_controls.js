@@ -121,9 +121,11 @@ export function crumbsOf({ state, change, steppers, toMachine }) {
   const node = bar(out, "›", here, ...steppers, turn, back);
   node.classList.add("tl-crumbs");
   const show = ({ path, part }) => {
-    here.textContent = path.join(" › ");
+    const off = state.now.off.has(part.off);
+    here.textContent = `${path.join(" › ")}${off ? ": switched off" : ""}`;
+    here.classList.toggle("tl-gone", off);
     turn.hidden = !part.off;
-    turn.textContent = state.now.off.has(part.off) ? "switch this part on again" : "switch this part off";
+    turn.textContent = off ? "switch this part on again" : "switch this part off";
     back.hidden = !state.now.trail.length;
   };
   return { node, back, show };

@@ -54,6 +54,7 @@ export const STYLE = `
 .tl-machine .tl-beads b { position: absolute; line-height: 16px; width: 16px; }
 .tl-machine .tl-pan:not(.tl-end) { mask: linear-gradient(90deg, #000 calc(100% - 48px), #0000); }
 .tl-machine .tl-changes { display: flex; gap: 0 16px; align-items: center; }
+.tl-machine .tl-right .tl-changes { flex-wrap: wrap; order: 4; }
 .tl-machine .tl-legends { position: relative; font-size: 13px; color: var(--tl-soft); }
 .tl-machine .tl-legends summary { cursor: pointer; align-content: center; min-height: 24px;
   text-decoration: underline 1px; text-underline-offset: 3px; list-style: none; }

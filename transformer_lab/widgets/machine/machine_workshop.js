@@ -172,7 +172,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
     swapBar.hidden = now.zoomed || now.mode !== 2;
     route.node.hidden = !swapBar.hidden || run !== state.intact; // what is changed has its place
-    const home = now.zoomed ? left : row;
+    const home = now.zoomed ? right : row;
     if (under.parentNode !== home) home.append(under);
     route.show(look);
     const does = roleOf(at, machine, run);

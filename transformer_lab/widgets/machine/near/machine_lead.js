@@ -31,8 +31,8 @@ export function foldOf(inner, redraw) {
   const summary = element("summary", { "data-lm-suppress-shortcuts": "true", onclick: redraw });
   const node = element("details", { class: "tl-fold" }, summary, inner);
   let part = "";
-  const show = ({ open, tab, trail, titles }) => {
-    summary.textContent = `All its numbers: ${titles.join(" · ")}`;
+  const show = ({ open, tab, trail, titles, off }) => {
+    summary.textContent = `All its numbers${off.has(open) ? ", although it is off" : ""}: ${titles.join(" · ")}`;
     const now = open.replace(/\d+$/, "");
     const asked = tab > 0 || trail.length > 0;
     if (now !== part || asked) node.open = asked; // what one has opened stays open, from head to head

@@ -4,6 +4,7 @@
 
 import { clamp } from "../../shared/numbers.js";
 import { bare } from "../weave/weave_layout.js";
+import { ofHeads } from "../weave/weave_seen.js";
 import { label, saidWide, wideOf, word } from "../weave/weave_marks.js";
 import { FAINT, pathOf, r, stacked } from "../weave/weave_ribbons.js";
 import { svgOf } from "./machine_guess.js";
@@ -73,7 +74,7 @@ export function mergePicture(seen, opened, width) {
   const drawn = flowsOf(plan, seen).filter(({ weight }) => weight >= FAINT);
   drawn.sort((a, b) => (a.s === most) - (b.s === most));
   const paths = drawn.map(({ s, head, into, out }) => {
-    const kind = `class="w-ribbon${s === most ? " w-lit" : ""}${on.includes(head) ? "" : " w-unused"}" data-s="${s}"`;
+    const kind = `class="${on.includes(head) ? `w-ribbon${s === most ? " w-lit" : ""}` : "w-old"}" data-s="${s}"`;
     return `<path ${kind} d="${into}"/>${out && `<path ${kind} d="${out}"/>`}`;
   });
   const size = (s) => clamp(13 + 26 * shares[s], 13, narrow ? 19 : 27);
@@ -89,16 +90,19 @@ export function mergePicture(seen, opened, width) {
     const row = heads[head][at];
     const best = row.indexOf(Math.max(...row));
     const middle = x.slab + wide / 2;
-    const kind = `w-slab${on.includes(head) ? "" : " w-gone"}`;
-    const looks = on.includes(head) ? `${bare(keys[best])} ${row[best].toFixed(2)}` : "is off";
+    const gone = !on.includes(head);
+    const [kind, halo] = gone ? ["w-slab w-gone", "w-halo"] : ["w-slab", ""];
+    const cross = `M${r(x.slab)} ${r(y)}l${wide} ${r(tall)}m0 ${r(-tall)}l${-wide} ${r(tall)}`;
+    const looks = !gone ? `${bare(keys[best])} ${row[best].toFixed(2)}` : "is off";
     const frame =
       head === opened
         ? `<rect class="w-frame" x="${r(x.slab)}" y="${r(y)}" width="${wide}" height="${r(tall)}" rx="9"/>`
         : "";
     return (
       `<rect class="${kind}" x="${r(x.slab)}" y="${r(y)}" width="${wide}" height="${r(tall)}" rx="9"/>${frame}` +
-      label(`head ${head}`, middle, y + tall / 2 - 5, { anchor: "middle", more: "w-strong" }) +
-      label(looks, middle, y + tall / 2 + 14, { anchor: "middle", size: narrow ? 12 : 13 })
+      (gone ? `<path class="w-crossed" d="${cross}"/>` : "") +
+      label(`head ${head}`, middle, y + tall / 2 - 5, { anchor: "middle", more: `w-strong ${halo}` }) +
+      label(looks, middle, y + tall / 2 + 14, { anchor: "middle", size: narrow ? 12 : 13, more: halo })
     );
   });
   // Beside the bar what each of its parts is.
@@ -142,10 +146,15 @@ export function mergePicture(seen, opened, width) {
       word(name, width - long / 2, middle, { size: 36, anchor: "middle", more: "w-loud", room: long - 24 });
   const titles = [
     label(narrow ? "words" : "what can be looked at", 0, 13, { more: "w-strong" }),
-    label(width < WORDY ? "heads" : `${heads.length} heads: each looks by itself`, x.slab + wide / 2, 13, {
-      anchor: "middle",
-      more: "w-strong",
-    }),
+    label(
+      width < WORDY ? ofHeads(on.length, heads.length) : `${ofHeads(on.length, heads.length)}: each looks by itself`,
+      x.slab + wide / 2,
+      13,
+      {
+        anchor: "middle",
+        more: "w-strong",
+      },
+    ),
     label("their mean", x.bar + (narrow ? 12 : 6), 13, {
       anchor: "middle",
       more: "w-strong",

@@ -63,7 +63,8 @@ export const STEPS = `
   position: absolute; background: none; border: 0; border-radius: 9px; padding: 0; cursor: pointer;
 }
 .tl-machine .tl-zoom .tl-wall button:hover { box-shadow: 0 0 0 2px var(--tl-ink); }
-.tl-machine .w-unused { fill-opacity: .08; }
+.tl-machine .w-crossed { fill: none; stroke: var(--tl-change); stroke-width: 2; }
+.tl-machine .tl-near .tl-idle { grid-template-columns: 1fr; font-size: 15px; }
 .tl-machine .w-mean { fill: none; stroke: var(--tl-amber-edge); }
 .tl-machine .w-big { font-size: 17px; }
 .tl-machine .w-push { fill: none; stroke: var(--tl-value); stroke-opacity: .6; stroke-linecap: round; }

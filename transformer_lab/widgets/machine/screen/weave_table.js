@@ -1,6 +1,6 @@
 // The weave's numbers as a table: for each output token how much it looks at each input token, and how sure it is.
 
-import { meanOf } from "../weave/weave_seen.js";
+import { headsOn, meanOf, ofHeads } from "../weave/weave_seen.js";
 import { tableSwitch } from "../../shared/ui.js";
 
 export function weaveTable({ state, machine, redraw }) {
@@ -11,8 +11,10 @@ export function weaveTable({ state, machine, redraw }) {
 
 export function linesOf({ now, run, names }, { n_heads }) {
   const { source, written } = names();
-  const cross = meanOf(run, `decoder.layers.${now.layer}.cross_attention`, n_heads, now.off);
-  const head = [`layer ${now.layer}, mean of ${n_heads} heads`, ...source, "probability"];
+  const name = `decoder.layers.${now.layer}.cross_attention`;
+  const cross = meanOf(run, name, n_heads, now.off);
+  const heads = ofHeads(headsOn(name, n_heads, now.off).length, n_heads);
+  const head = [`layer ${now.layer}, mean of ${heads}`, ...source, "probability"];
   const lines = run.target.map((id, t) => [
     written[t],
     ...cross[t].map((weight) => weight.toFixed(2)),

@@ -6,7 +6,7 @@ const [NAME, MORE, APART] = [8.4, 6.9, 12]; // pixels of a letter of either, and
 
 export function headings(
   { columns, narrow, width },
-  { encoder, target = [], first = 0, of = target.length },
+  { encoder, heads: looking = "the heads", target = [], first = 0, of = target.length },
   { layer },
 ) {
   const middle = (columns.from + columns.to) / 2;
@@ -28,7 +28,7 @@ export function headings(
     },
     {
       ...{ at: middle, anchor: "middle", names: [`cross-attention, layer ${layer}`, "cross-attention", "attention"] },
-      more: ["where it looks: mean of the heads", "mean of the heads"],
+      more: [`where it looks: mean of ${looking}`, `mean of ${looking}`],
     },
     {
       ...{ at: over(columns.decoder), anchor: "middle", names: ["decoder"] },

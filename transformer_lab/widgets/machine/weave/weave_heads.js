@@ -4,7 +4,7 @@
 import { mergePicture } from "../near/machine_merge.js";
 import { bare } from "./weave_layout.js";
 import { r } from "./weave_ribbons.js";
-import { meanOf, rowsOf } from "./weave_seen.js";
+import { headsOn, meanOf, ofHeads, rowsOf } from "./weave_seen.js";
 import { listed } from "./weave_say.js";
 import { button, element } from "../../shared/ui.js";
 
@@ -17,7 +17,7 @@ export function headsSeen({ run, names, at, name, n_heads, off = new Set() }) {
   const rows = all.map((head) => rowsOf(run, `${name}.weights.${head}`));
   const keys = every.slice(0, rows[0][at].length); // in the decoder none that is written later
   const heads = rows.map((one) => one.map((row) => keys.map((_, s) => row[s] ?? 0)));
-  const on = all.filter((head) => !off.has(`${name}.head.${head}`));
+  const on = headsOn(name, n_heads, off);
   const shares = keys.map((_, s) => meanOf(run, name, n_heads, off)[at][s] ?? 0);
   const most = shares.indexOf(Math.max(...shares));
   return { keys, queries: encoder ? names.source : names.written, at, heads, on, shares, mean: shares[most], most };
@@ -29,12 +29,19 @@ export function sayHeads({ keys, queries, heads, on, at, most, mean }, name) {
   if (!on.length) return [`No head looks for ${query}`, "All are switched off.", ""];
   const who = name.startsWith("encoder") ? `${query} looks most at` : `To write ${query} it looks most at`;
   const each = listed(on.map((head) => heads[head][at][most].toFixed(2)));
-  const of = `Of what ${on.length} heads look with, ${key} gets ${each}: the mean is ${mean.toFixed(2)}.`;
+  const of = `Of what ${ofHeads(on.length, heads.length)} look with, ${key} gets ${each}: the mean is ${mean.toFixed(2)}.`;
   return [
     `${who} ${key}: ${mean.toFixed(2)}`,
-    on.length > 1 ? of : "One head is on.",
+    `${on.length > 1 ? of : "One head is on."}${sayOff(heads, on)}`,
     "Press a head to see how it decides.",
   ];
+}
+
+// Those that are off, and what that means.
+function sayOff(heads, on) {
+  const off = [...heads.keys()].filter((head) => !on.includes(head));
+  const [who, verb] = off.length > 1 ? ["Heads", "are off and write"] : ["Head", "is off and writes"];
+  return off.length ? ` ${who} ${listed(off)} ${verb} zeros.` : "";
 }
 
 export function headsOf({ state, machine, open }) {
@@ -60,7 +67,8 @@ export function headsOf({ state, machine, open }) {
     const [x, wide, tall] = [plan.x.slab, plan.wide, plan.tall];
     wall.replaceChildren(
       ...plan.slabs.map((y, head) => {
-        const said = `head ${head}: “${bare(seen.keys[seen.most])}” ${seen.heads[head][t][seen.most].toFixed(2)}`;
+        const looks = `“${bare(seen.keys[seen.most])}” ${seen.heads[head][t][seen.most].toFixed(2)}`;
+        const said = `head ${head}: ${seen.on.includes(head) ? looks : "is off"}`;
         return button("", () => open(`${box.name}.head.${head}`), {
           ...{ "aria-pressed": String(head === opened), "aria-label": said },
           style: `left:${r(x)}px;top:${r(y)}px;width:${wide}px;height:${r(tall)}px`,

@@ -6,14 +6,14 @@ import { changesOf } from "./weave_seen.js";
 const quoted = (token) => `“${bare(token)}”`;
 
 // Where the followed token looks; what it was and where it looked before a cut.
-//   { token, p, names, shares, layer, heads, before: { token, shares } | null, cuts: ["positions"],
+//   { token, p, names, shares, layer, heads: "4 heads", before: { token, shares } | null, cuts: ["positions"],
 //     puts: ["four for one"], why: "Norms keep …" }  // why: what the one part that is cut is for
 export function sayLook({ token, p, names, shares, layer, heads, before, cuts, puts = [], why = "" }) {
   const most = likeliestOf(shares);
   const now = most < 0 ? "it looks at no input token" : `it looks most at ${quoted(names[most])}`;
   if (!before || (before.token === token && !cuts.length && !puts.length)) {
     const share =
-      most < 0 ? "" : `: ${shares[most].toFixed(2)} of its attention, on the mean of ${heads} heads in layer ${layer}`;
+      most < 0 ? "" : `: ${shares[most].toFixed(2)} of its attention, on the mean of ${heads} in layer ${layer}`;
     return `To write ${quoted(token)} (${p.toFixed(2)}) ${now}${share}.`;
   }
   const share = most < 0 ? "" : `, ${shares[most].toFixed(2)}`;

@@ -4,10 +4,13 @@
 
 import { ranked } from "../computing/machine_products.js";
 
+// Which heads of an attention are on, and how many of them, in words.
+export const headsOn = (name, n_heads, off) => [...Array(n_heads).keys()].filter((i) => !off.has(`${name}.head.${i}`));
+export const ofHeads = (on, n) => `${on < n ? `${on} of ` : ""}${n} heads`;
+
 // The mean of an attention's heads that are on: a row for each token that looks. Heads that are all off look nowhere.
 export function meanOf(run, name, n_heads, off = new Set()) {
-  const on = [...Array(n_heads).keys()].filter((head) => !off.has(`${name}.head.${head}`));
-  const maps = on.map((head) => rowsOf(run, `${name}.weights.${head}`));
+  const maps = headsOn(name, n_heads, off).map((head) => rowsOf(run, `${name}.weights.${head}`));
   const shape = maps[0] ?? rowsOf(run, `${name}.weights.0`);
   return shape.map((row, t) =>
     Array.from(row, (_, s) => maps.reduce((sum, map) => sum + map[t][s], 0) / Math.max(1, maps.length)),
@@ -28,6 +31,7 @@ export function seenOf({ run, intact, machine, off, layer, names }) {
   const open = (i) => off.has(`decoder.layers.${i}.self_attention.mask`);
   return {
     cross: mean(`decoder.layers.${layer}.cross_attention`),
+    heads: ofHeads(headsOn(`decoder.layers.${layer}.cross_attention`, n_heads, off).length, n_heads),
     encoder: layers.map((i) => mean(`encoder.layers.${i}.self_attention`)),
     decoder: layers.map((i) => mean(`decoder.layers.${i}.self_attention`)),
     leaks: layers.map((i) =>

@@ -33,6 +33,8 @@ export function stepsOf({ state, machine, goto }) {
     node.hidden = at.box.kind !== "attention" || !/\.head\.\d+$/.test(at.part.key);
     if (node.hidden) return;
     const head = Number(at.part.key.split(".").at(-1));
+    node.classList.toggle("tl-idle", !seen.on.includes(head));
+    if (!seen.on.includes(head)) return idle(head, bare(seen.queries[seen.at]));
     const [weights, scores] = ["weights", "scores"].map((kind) => state.run.at.get(`${at.box.name}.${kind}.${head}`));
     const row = { weights: [...weights.rows[seen.at]], scores: [...scores.rows[seen.at]], head, ...seen };
     const now = JSON.stringify([at.part.key, seen.at, seen.keys, row.weights]);
@@ -41,6 +43,14 @@ export function stepsOf({ state, machine, goto }) {
     if (now !== key || had >= 0 || node.chosen !== chosen) draw(at.box.name, row);
     [key, node.chosen] = [now, chosen];
     if (had >= 0) node.querySelectorAll("button")[had]?.focus(); // they are made anew
+  };
+  // A head that is off has no part in anything, so none of its numbers is shown as if it had.
+  const idle = (head, query) => {
+    key = "";
+    const title = element("b", { class: "tl-title" }, `Head ${head} is off.`);
+    node.replaceChildren(
+      element("p", {}, title, ` It writes zeros for “${query}”. Switch it on again to see its scores.`),
+    );
   };
   const draw = (name, row) => {
     const pick = (s) => {

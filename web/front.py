@@ -17,7 +17,7 @@ from transformer_lab.exercises import catalogue
 
 # The view that the front page opens with: the first of these kinds that a notebook shows, and what to try with it.
 OPENING = {
-    "machine": "This one runs in your browser, offline too. Ribbons show where it looks. Cut a part.",
+    "machine": "This translator runs in your browser, offline too. Ribbons show where it looks. Cut a part.",
     "heads": "It works offline, too. Each row shows how much one token looks at every other, in each of eight heads.",
 }
 INSIDE = "#s=thirty-four+thousand+and+twenty-one&view=map"  # all matrices of the machine at once

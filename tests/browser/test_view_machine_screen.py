@@ -739,6 +739,18 @@ def test_the_map_names_three_places_to_begin_and_a_press_opens_each(sized):
         expect(place).to_have_attribute("aria-pressed", "false")
 
 
+def test_a_phone_has_the_way_to_every_matrix_in_its_first_screen(browser, address):
+    page = opened(browser, f"{address}/light.html", "phone")
+    way = page.get_by_role("button", name="every matrix")
+    box = way.bounding_box()
+    assert box["height"] >= 40
+    assert box["y"] + box["height"] <= SIZES["phone"][1] / 2 + 100
+    assert box["x"] + box["width"] <= SIZES["phone"][0]
+    way.click()
+    expect(page.locator(".tl-whole")).to_be_visible()
+    page.close()
+
+
 @pytest.mark.parametrize("still", [False, True])
 def test_a_phone_scrolls_to_the_picture_that_is_opened_unless_motion_is_reduced(browser, address, still):
     page = opened(

@@ -59,7 +59,7 @@ test("a head that is off gives nothing to the mean, which is that of the others"
   assert.ok(flows.every(({ head, out }) => (out === "") === (head === 1)));
   const { svg } = mergePicture(off, 0, 1336);
   assert.match(svg, /is off/);
-  assert.match(svg, />2 of 3 heads: each looks by itself</);
+  assert.match(svg, />2 of 3 heads are on</);
   assert.equal(svg.split("w-crossed").length - 1, 1, "its box is crossed");
   assert.equal(svg.split("w-old").length - 1, 2, "what would run into it is dashed, and empty");
   assert.doesNotMatch(mergePicture(seen, 0, 1336).svg, /w-crossed|w-old|is off/);

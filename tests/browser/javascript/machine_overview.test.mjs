@@ -20,7 +20,16 @@ const named = (ids) => ids.map((id) => fixtures.tokenizer.symbols[id]);
 function painted(changes = {}) {
   const noted = notedCanvas();
   paintMachine(noted.context, plan, {
-    ...{ run, lit, off: new Set(), swaps: [], change: () => 0, before: run.target, chosen: null, cursor: null },
+    ...{
+      run,
+      lit,
+      off: new Set(),
+      swaps: [],
+      change: () => 0,
+      replaced: run.target.map(() => null),
+      chosen: null,
+      cursor: null,
+    },
     ...{ names: { written: named(run.target) }, shares: run.src.map(() => 0), looks: () => run.src.map(() => [1]) },
     ...changes,
   });
@@ -58,7 +67,15 @@ test("a strip has the same pictures, and no words", () => {
   const small = layoutOf({ boxes, width: 360, rows, lit, small: 20 });
   const noted = notedCanvas();
   paintMachine(noted.context, small, {
-    ...{ run, lit, off: new Set(), swaps: [], change: () => 0, before: run.target, chosen: small.items[2] },
+    ...{
+      run,
+      lit,
+      off: new Set(),
+      swaps: [],
+      change: () => 0,
+      replaced: run.target.map(() => null),
+      chosen: small.items[2],
+    },
     ...{ names: { written: named(run.target) }, shares: run.src.map(() => 0), looks: () => run.src.map(() => [1]) },
   });
   const count = (name) => noted.calls.filter(([call]) => call === name).length;

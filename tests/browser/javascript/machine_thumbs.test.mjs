@@ -61,7 +61,7 @@ test("a word that is written stands over a bar as long as it is sure, in the col
       [0.5, 0.5],
     ],
   };
-  paintWritten(context, PLACE, { run, names: { written: ["ein", "end"] }, rows: ROWS, lit: 0, before: [1, 1] });
+  paintWritten(context, PLACE, { run, names: { written: ["ein", "end"] }, rows: ROWS, lit: 0, replaced: [null, [1]] });
   const said = calls.filter(([call]) => call === "fillText").map(([, [text], { fillStyle }]) => [text, fillStyle]);
   assert.deepEqual(said, [
     ["ein", NOW.ink],

@@ -140,6 +140,17 @@ test("of a long difference three tokens are compared, with the one before", () =
   assert.deepEqual(lines.slice(2, 4), ["beforeundvierend0.50", "afterundeineinein…0.90"]);
 });
 
+test("a token that both sentences have is no change, although it stands between two that are", () => {
+  const cutOff = became({ decode, mend: () => {}, mendAll: () => {} });
+  const steps = Array(5).fill([0.1, 0.9, 0.5, 0.2]);
+  const [intact, run] = [
+    { target: [3, 2, 0], steps },
+    { target: [1, 3, 1, 0], steps },
+  ];
+  cutOff.show({ run, intact, changes: [], said: "" });
+  assert.deepEqual(texts(cutOff.node, "b").slice(1), ["vier", "ein", "ein"]);
+});
+
 test("what is said again is no change", () => {
   const node = document.createElement("div");
   tell(node, "To “ein”");

@@ -75,6 +75,8 @@ test("a cut is seen: clocks without hands, severed threads, no ribbons, and the 
     "the example shows nothing",
   );
   assert.ok(count(svg, "w-struck") > 0 && count(svg, "w-new") > 0);
+  const gone = seen.target.filter(({ before }) => before).length;
+  for (const width of [320, 366, 1336]) assert.equal(count(drawn({}, width).svg, "w-struck"), gone, "none is left out");
   state.change({ off: new Set() });
 });
 

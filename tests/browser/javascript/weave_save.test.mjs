@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load, notedCanvas } from "./support.mjs";
 
-const { nameOf, paint } = await load("weave_save");
+const { captioned, nameOf, paint } = await load("weave_save");
 
 test("a file is called after its sentence", () => {
   assert.equal(nameOf("Thirty-four thousand, and 21"), "thirty-four-thousand-and-21.png");
@@ -74,4 +74,13 @@ test("words have their font, and what was struck stays struck", () => {
   assert.deepEqual([style.textAlign, style.textBaseline], ["right", "middle"]);
   const [, line, { fillStyle }] = calls.find(([name]) => name === "fillRect");
   assert.deepEqual([line, fillStyle], [[32, 9, 18, 1.5], "pink"]);
+});
+
+test("a caption is as large as it has room for, and never runs into what stands beside it", () => {
+  const context = { font: "", measureText: (text) => ({ width: parseFloat(context.font) * text.length }) };
+  assert.equal(captioned(context, "ein", 60, "Serif"), "18px Serif");
+  for (const room of [120, 150, 179]) {
+    const size = parseFloat(captioned(context, "zehn Buchs", room, "Serif"));
+    assert.ok(size * 10 <= room && (size + 0.5) * 10 > room, `${size} in ${room}`);
+  }
 });

@@ -68,7 +68,9 @@ test("what is cut has a button that mends it alone, and hands the focus to the w
   chips[0].onclick();
   assert.deepEqual([...state.now.off], me.cuts[4].ids);
   assert.equal(document.activeElement, me.stage.node);
-  find("tl-outline")[0].onclick();
+  find("tl-plain")
+    .find((one) => one.textContent === "mend all")
+    .onclick();
   assert.equal(state.now.off.size, 0);
 });
 

@@ -53,6 +53,18 @@ test("a thread is drawn on from step to step, and a finger turns the card", () =
   assert.deepEqual(swipe(100, 200), [1, "--far:20%"]);
 });
 
+test("only where a finger drags is it said that it holds a word first", () => {
+  const last = (coarse) => {
+    globalThis.matchMedia = () => ({ matches: coarse, addEventListener() {} });
+    const tour = tourOf({ begin: () => {}, cut: () => "", frame: () => {}, done: () => {} });
+    tour.button.onclick();
+    const [, on] = tour.node.querySelectorAll("button");
+    STEPS.slice(1).forEach(() => on.onclick());
+    return tour.node.textContent.includes("finger");
+  };
+  assert.deepEqual([last(false), last(true)], [false, true]);
+});
+
 test("on a phone it names nothing that is not drawn", () => {
   const parts = { begin: () => {}, cut: () => "", frame: () => {}, done: () => {}, narrow: () => true };
   const tour = tourOf(parts);

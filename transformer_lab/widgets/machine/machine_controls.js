@@ -31,7 +31,7 @@ export function tokenRows({ state, nameOf, change }) {
     return one;
   };
   const make = (source, written, old) => {
-    const chips = written.map((token, i) => chip(token, i, token !== old[i]));
+    const chips = written.map((token, i) => chip(token, i, state.replaced[i] !== null));
     writes.replaceChildren(element("i", {}, "to write"), ...chips);
     const spots = choice(
       "at input token",

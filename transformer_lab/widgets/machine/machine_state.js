@@ -1,6 +1,7 @@
 // What the machine in a page is set to, the runs that this asks for, and what is read off them. Nothing here draws.
 //   const state = stateOf({ machine, tokenizer, text });
 //   state.change({ off: new Set(["src_embedding.positions"]) });  // computes what has to be computed anew
+//   state.replaced  // of each token that is written null, or the places of those of the intact run that it replaces
 //   state.run, state.intact  // as `translated` returns them: with what is switched off and swapped, and without
 
 import { valuesOf } from "./drawing/machine_detail.js";
@@ -8,7 +9,7 @@ import { OTHERS, hintsOn, learnedNumbers, refusalOf } from "./machine_hints.js";
 import { NOTHING, translated, writtenAs } from "./computing/machine_model.js";
 import { bare } from "./weave/weave_layout.js";
 import { numeral, readGerman } from "./computing/machine_numerals.js";
-import { meanOf, restingAt } from "./weave/weave_seen.js";
+import { changesOf, meanOf, restingAt } from "./weave/weave_seen.js";
 import { learnedSpelling, spelledOut } from "./computing/machine_spelling.js";
 import { boxesOf, pathOf } from "./computing/machine_parts.js";
 
@@ -66,6 +67,7 @@ export function stateOf({ machine, tokenizer, text }) {
       ? me.intact
       : translated(machine, me.intact.src, { off: now.off, swaps }, { draft: me.intact.target });
     changes = new Map();
+    me.replaced = changesOf(me.intact.target, me.run.target);
     if (anew) wanted ??= me.resting();
     now.at = Math.min(wanted, me.run.target.length - 1);
   };

@@ -182,9 +182,9 @@ function litIn({ now, partOf, cellOf }, shares) {
 }
 
 // What the drawing shows of a state.
-function seen({ now, run, intact, changeOf }, { n_heads }) {
+function seen({ now, run, replaced, changeOf }, { n_heads }) {
   return {
-    ...{ run, off: now.off, swaps: now.swaps, change: changeOf, before: intact.target },
+    ...{ run, off: now.off, swaps: now.swaps, change: changeOf, replaced },
     looks: ({ name }) => meanOf(run, name, n_heads, now.off),
   };
 }

@@ -98,7 +98,7 @@ export function paintMask(context, place, gone) {
 }
 
 // What each row writes, with a bar behind it that is as long as the machine is sure.
-export function paintWritten(context, { x, width }, { run, names, rows, lit, before }) {
+export function paintWritten(context, { x, width }, { run, names, rows, lit, replaced }) {
   const every = Math.ceil(LINE / rows[lit ? 0 : rows.length - 1].high);
   run.target.forEach((id, t) => {
     const [{ y, high }, here, sure] = [rows[t], t === lit, run.steps[t][id]];
@@ -109,7 +109,7 @@ export function paintWritten(context, { x, width }, { run, names, rows, lit, bef
     context.globalAlpha = 1;
     if ((t % every && !here) || high < 10) return;
     context.font = `${here ? "700 16" : `400 ${Math.min(14, Math.max(12, high - 2))}`}px ${SERIF}`;
-    context.fillStyle = id === before[t] ? NOW.ink : NOW.change;
+    context.fillStyle = replaced[t] ? NOW.change : NOW.ink;
     Object.assign(context, { textAlign: "left", textBaseline: "middle" });
     context.fillText(names.written[t], x + 5, y + high / 2, width - (here ? 40 : 8));
     if (!here) return;

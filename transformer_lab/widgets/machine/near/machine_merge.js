@@ -144,10 +144,11 @@ export function mergePicture(seen, opened, width) {
       `x2="${r(width - long)}" y1="${r(middle)}" y2="${r(middle)}"/>` +
       `<rect class="w-frame" ${box}/>` +
       word(name, width - long / 2, middle, { size: 36, anchor: "middle", more: "w-loud", room: long - 24 });
+  const looking = ofHeads(on.length, heads.length);
   const titles = [
     label(narrow ? "words" : "what can be looked at", 0, 13, { more: "w-strong" }),
     label(
-      width < WORDY ? ofHeads(on.length, heads.length) : `${ofHeads(on.length, heads.length)}: each looks by itself`,
+      width < WORDY ? looking : `${looking}${on.length < heads.length ? " are on" : ": each looks by itself"}`,
       x.slab + wide / 2,
       13,
       {

@@ -1,7 +1,7 @@
 // Under a weave: what the followed token looks at, in a sentence; what could stand in its place; and the riddle of the
 // cuts, or, while something is cut, what became of the sentence.
 
-import { candidatesOf, differenceOf } from "../weave/weave_seen.js";
+import { candidatesOf, changesOf, differenceOf, keptOf } from "../weave/weave_seen.js";
 import { PURPOSES, riddleOf } from "../weave/weave_cuts.js";
 import { bare } from "../weave/weave_layout.js";
 import { pieces } from "../weave/weave_say.js";
@@ -31,14 +31,15 @@ export function candidates({ nameOf }) {
     list,
     rest,
   );
-  const line = ({ id, p }, chosen, was) => {
+  const line = ({ id, p }, chosen, isNew) => {
     const bar = element("span", { class: "tl-meter" }, element("i", { style: `width:${Math.max(1, 100 * p)}%` }));
-    const kind = `${id === chosen ? "tl-chosen" : ""} ${id === chosen && id !== was ? "tl-new" : ""}`;
+    const kind = `${id === chosen ? "tl-chosen" : ""} ${id === chosen && isNew ? "tl-new" : ""}`;
     return element("li", { class: kind }, element("b", {}, bare(nameOf(id))), bar, element("span", {}, p.toFixed(2)));
   };
   const show = ({ run, intact, at }) => {
     const { best, others, rest: left } = candidatesOf(run.steps[at], 3);
-    list.replaceChildren(...best.map((one) => line(one, run.target[at], intact.target[at])));
+    const isNew = changesOf(intact.target, run.target)[at];
+    list.replaceChildren(...best.map((one) => line(one, run.target[at], isNew)));
     rest.textContent = others > 0 ? `and ${others} others, together ${left.toFixed(2)}` : "";
   };
   return { node, show };
@@ -134,12 +135,12 @@ function chip({ key, label, times }, known, wanted, cuts, pick) {
 export function became({ decode, mend, mendAll }) {
   const chips = element("div", { class: "tl-answers" });
   const [before, after] = [element("span", { class: "tl-text" }), element("span", { class: "tl-text" })];
-  const all = button("mend all", mendAll, { class: "tl-outline" });
+  const all = button("mend all", mendAll, { class: "tl-plain" });
   const [sure, now] = [element("span", { class: "tl-quiet" }), element("span", { class: "tl-quiet" })];
   const line = (name, ...nodes) =>
     element("div", { class: "tl-line" }, element("span", { class: "tl-quiet" }, name), ...nodes);
   const title = element("b", { class: "tl-title" });
-  const head = element("div", { class: "tl-head" }, title, chips, all);
+  const head = element("div", { class: "tl-head" }, title, chips);
   const says = element("div", { class: "tl-how" });
   const node = element(
     "div",
@@ -147,16 +148,19 @@ export function became({ decode, mend, mendAll }) {
     head,
     line("before", before, sure),
     line("after", after, now),
-    says,
+    element("div", { class: "tl-ends" }, says, all),
   );
   let seen = "";
   const show = ({ run, intact, changes, said, at = 0 }) => {
     const key = changes.map(({ name }) => name).join("\n");
     if (key !== seen)
       chips.replaceChildren(
-        ...changes.map((one) =>
-          button(`${one.name} ✕`, () => mend(one), { class: "tl-chip tl-gone", "aria-label": `mend ${one.name}` }),
-        ),
+        ...changes.map((one) => {
+          const says = { "aria-label": `mend ${one.name}`, title: one.name };
+          const chip = button("", () => mend(one), { class: "tl-chip tl-gone", ...says });
+          chip.append(element("span", {}, one.name), " ✕");
+          return chip;
+        }),
       );
     seen = key;
     all.hidden = changes.length < 2;
@@ -168,8 +172,15 @@ export function became({ decode, mend, mendAll }) {
     const differ = differenceOf(intact.target, run.target);
     // Where no token differs, the one that is followed is compared.
     if (!differ.before.length && !differ.after.length) differ.start = at;
-    before.replaceChildren(...excerpt(intact, differ.start, differ.before, decode));
-    after.replaceChildren(...excerpt(run, differ.start, differ.after, decode));
+    const kept = keptOf(intact.target, run.target);
+    [before, after].forEach((node, i) => {
+      const [{ target }, all] = [
+        [intact, differ.before],
+        [run, differ.after],
+      ][i];
+      const same = new Set(kept.map((pair) => pair[i]));
+      node.replaceChildren(...excerpt(target, differ.start, all.length, same, decode));
+    });
     sure.textContent = sureness(intact, differ.start);
     now.textContent = sureness(run, differ.start);
     tell(says, said);
@@ -177,12 +188,17 @@ export function became({ decode, mend, mendAll }) {
   return { node, show };
 }
 
-// The tokens that differ, bold, as many as can be compared at a glance, with a neighbour at either side.
-function excerpt({ target }, start, differ, decode) {
-  const many = differ.length > MOST;
-  const middle = decode(differ.slice(0, MOST)) + (many ? "…" : "");
-  const after = many ? "" : decode(target.slice(start + differ.length, start + differ.length + 1));
-  return [decode(target.slice(Math.max(0, start - 1), start)), ...(middle ? [element("b", {}, middle)] : []), after];
+// From where two sentences differ to where they meet again, as many tokens as can be compared at a glance, with a
+// neighbour at either side; bold what the other sentence has not.
+function excerpt(target, start, n, same, decode) {
+  const to = start + (n > MOST ? MOST : n + 1);
+  const pieces = [];
+  for (let t = Math.max(0, start - 1); t < Math.min(to, target.length); t += 1) {
+    if (pieces.at(-1)?.isSame !== same.has(t)) pieces.push({ isSame: same.has(t), ids: [] });
+    pieces.at(-1).ids.push(target[t]);
+  }
+  const more = n > MOST ? ["…"] : [];
+  return [...pieces.map(({ isSame, ids }) => (isSame ? decode(ids) : element("b", {}, decode(ids)))), ...more];
 }
 
 function sureness({ target, steps }, start) {

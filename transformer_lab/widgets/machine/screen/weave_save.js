@@ -75,6 +75,14 @@ function write(context, text, number, style) {
   context.fillRect(number("x") - (textAnchor === "end" ? wide : 0), number("y"), wide, 1.5);
 }
 
+// The largest font in which a caption has room, as the canvas itself measures it.
+export function captioned(context, text, room, family) {
+  let size = 18;
+  do context.font = `${size}px ${family}`;
+  while (context.measureText(text).width > room && (size -= 0.5) > 8);
+  return context.font;
+}
+
 // The weave of a sentence at a width, or the picture of a part that is seen near, and where it stands under the words.
 function drawingOf({ seen, at, layer, cut, puts, layers, part }, room) {
   if (part) {
@@ -127,8 +135,8 @@ export function pictureFor({ el, english, german, asked, verdict, says, from, ..
   const name = ["Transformer Lab", from].filter(Boolean).join(" · ");
   say(name, WIDTH - EDGE, foot, `650 15px ${sans}`, NOW.ink, "right");
   context.font = `650 15px ${sans}`;
-  const left = room - context.measureText(name).width - 24;
-  say(more, EDGE, foot, sized(more, left, 18), NOW.soft);
+  const left = room - context.measureText(name).width - 40;
+  say(more, EDGE, foot, captioned(context, more, left, serif), NOW.soft);
   return canvas;
 }
 

@@ -173,10 +173,9 @@ export function screenOf({
     element("div", {}, could.node, cutOff.node),
     element("div", {}, tour.node, swapping.node, puzzle.node),
   );
-  const invites = element(
-    ...["div", { class: "tl-invites" }, element("span", {}, "Press to look inside, hold a word to drag it.")],
-    "Cut a part. What does it say then?",
-  );
+  const hold = element("div", {}, element("span", {}, "Press to look inside, hold a word to drag it."));
+  const invites = element("div", { class: "tl-invites" }, hold, "Cut a part. What does it say then?");
+  const [every] = tools;
   const footer = element("div", { class: "tl-tools" }, ...tools, note);
   Object.assign(me, { player, stage, outcomes, top: top.node, act });
   me.node = element("div", { class: "tl-stage" }, stage.node, menu.node, invites, breakers.node, foot, footer);
@@ -212,6 +211,8 @@ export function screenOf({
     if (swaps) swaps.hidden = me.node.hidden;
     const home = width >= NARROW ? top.share : me.node.hidden ? away : footer; // a part hides the foot
     if (drawn.home !== home) home.append(...share);
+    const near = width < NARROW ? hold : footer; // where a phone's first screen has it, too
+    if (every && every.parentNode !== near) near === hold ? hold.append(every) : footer.prepend(every);
     drawn.home = home;
     const kinds = new Set(whole.map(({ key }) => key));
     if (me.node.hidden) return;
@@ -264,7 +265,7 @@ export function screenOf({
   };
   const changesOf = (whole, single) => [
     ...whole.map(({ name, ids }) => ({ name, ids, whole: true })),
-    ...single.map((id) => ({ name: state.partOf(id).path.join(", "), ids: [id] })),
+    ...single.map((id) => ({ name: [...state.partOf(id).path].reverse().join(", "), ids: [id] })),
     ...state.now.swaps.map((one) => ({
       name: state.swapName(one) ?? `${state.partOf(one.key).path.join(", ")}, ${one.position}: swapped`,
       ids: [],

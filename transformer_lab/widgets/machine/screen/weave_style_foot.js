@@ -95,8 +95,15 @@ export const FOOT = `
 .tl-machine .tl-stage .tl-chip[aria-pressed=true] { border: 2px solid var(--tl-ink); font-weight: 650; }
 .tl-machine .tl-stage .tl-chip.tl-found { border-style: solid; background: var(--tl-slab); }
 .tl-machine .tl-stage .tl-chip.tl-gone {
-  border: 2px solid var(--tl-change); color: var(--tl-change); font-weight: 650;
+  border: 2px solid var(--tl-change); color: var(--tl-change); font-weight: 650; display: flex;
+  align-items: center; min-width: 4em; padding-inline: 10px;
 }
+.tl-machine .tl-gone span { overflow: hidden; text-overflow: ellipsis; margin-right: 6px; }
+.tl-machine .tl-became :is(.tl-head, .tl-answers) { flex-wrap: nowrap; min-width: 0; }
+.tl-machine .tl-became .tl-answers { overflow-x: auto; padding: 5px; margin: -5px 0; scrollbar-width: thin; }
+.tl-machine .tl-ends { display: flex; gap: 12px; justify-content: space-between; align-items: baseline; }
+.tl-machine .tl-stage .tl-ends .tl-plain { border: 0; padding: 0 2px; min-height: max(24px, var(--tl-target));
+  margin: -8px 0; text-decoration: underline 1px; text-underline-offset: 3px; }
 .tl-machine .tl-line {
   display: grid; grid-template-columns: 3.6em minmax(0, max-content) auto; gap: 8px; align-items: baseline;
   justify-content: start;
@@ -162,7 +169,10 @@ export const FOOT = `
   .tl-machine .tl-verdict b { font-size: 14px; }
   .tl-machine :is(.tl-hint:not(.tl-told), .tl-tools .tl-long, .tl-verdict s) { display: none; }
   .tl-machine .tl-invites { display: block; font-weight: 650; margin: -8px 0 -4px; }
-  .tl-machine .tl-invites span { display: block; font-weight: 400; color: var(--tl-soft); margin-bottom: 2px; }
+  .tl-machine .tl-invites div { display: flex; justify-content: space-between; align-items: baseline; gap: 8px;
+    font-weight: 400; font-size: 13px; color: var(--tl-soft); margin-bottom: 2px; }
+  .tl-machine .tl-stage .tl-invites button { border: 0; padding: 0 2px; margin: -12px 0; font-size: 13px;
+    text-decoration: underline 1px; text-underline-offset: 3px; }
   .tl-machine .tl-stage:has(.tl-tour:not([hidden])) .tl-invites span { visibility: hidden; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }

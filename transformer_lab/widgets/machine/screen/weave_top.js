@@ -4,7 +4,6 @@
 import { OTHERS, learnedNumbers } from "../machine_hints.js";
 import { outcomeOf } from "../weave/weave_cuts.js";
 import { numeral, readEnglish, readGerman } from "../computing/machine_numerals.js";
-import { differenceOf } from "../weave/weave_seen.js";
 import { differenceIn } from "../computing/machine_spelling.js";
 import { button, element } from "../../shared/ui.js";
 
@@ -133,7 +132,7 @@ function verdictOf({ label }, right, asOther) {
 }
 
 // The German in pieces: what is followed is underlined; what a cut has changed stands beside what it replaced, struck.
-function germanIn({ state: { now, run, intact }, tokenizer, shown, eos }) {
+function germanIn({ state: { now, run, intact, replaced }, tokenizer, shown, eos }) {
   const text = (ids) => tokenizer.decode(ids);
   // A line may end between tokens.
   const spans = (ids, first, more) =>
@@ -146,19 +145,22 @@ function germanIn({ state: { now, run, intact }, tokenizer, shown, eos }) {
     const later = element("span", { class: "tl-later" }, ...spans(run.target.slice(shown), shown, ""));
     return [...spans(run.target.slice(0, shown), 0, ""), element("i", { class: "tl-caret" }), later];
   }
-  const { start, before, after } = differenceOf(intact.target, run.target);
-  const struck = text(before);
-  const old = struck && struck.length < 16 ? [element("s", {}, struck)] : [];
-  const end = start + after.length;
+  const isNew = (t) => replaced[t] !== null;
+  const [start, end] = [replaced.findIndex(Boolean), run.target.length];
   const endless = run.target.at(-1) !== eos; // of a text without end the beginning is enough
-  const same = after.every((id) => id === after[0]);
-  const seen = endless ? after.slice(0, same ? 2 : Math.max(0, MANY - start)) : after;
-  return [
-    ...spans(run.target.slice(0, start), 0, ""),
-    ...old,
-    ...spans(seen, start, run === intact ? "" : "tl-new"),
-    ...(endless ? ["…"] : spans(run.target.slice(end), end, "")),
-  ];
+  const same = endless && run.target.slice(start).every((id) => id === run.target[start]);
+  const to = endless ? Math.min(end, same ? start + 2 : MANY) : end;
+  // All that is gone, each before what is in its place; or none of it, where that is long.
+  const gone = replaced.slice(0, to).map((places) => text((places ?? []).map((i) => intact.target[i])));
+  const strikes = gone.join("").length < 16;
+  const pieces = run.target.slice(0, to).flatMap((id, t) => {
+    const first = isNew(t) && !(t && isNew(t - 1));
+    let last = t;
+    while (last + 1 < to && isNew(last + 1)) last += 1;
+    const old = first && strikes ? gone.slice(t, last + 1).join("") : "";
+    return [...(old ? [element("s", {}, old)] : []), ...spans([id], t, isNew(t) ? "tl-new" : "")];
+  });
+  return [...pieces, ...(endless ? ["…"] : [])];
 }
 
 // The next of some numbers, in a circle.

@@ -17,8 +17,10 @@ export const STEPS = [
     "decoder.0.attention",
     "Before that, in each layer, self-attention looks back at what was written. The mask keeps it from looking ahead.",
   ],
-  [null, "Open another breaker, or drag an English word onto another’s row; a finger holds it first."],
+  [null, "Open another breaker, or drag an English word onto another’s row."],
 ];
+
+const coarse = () => matchMedia("(pointer: coarse)").matches;
 
 export function tourOf({ begin, frame, cut, done, narrow = () => false }) {
   const title = element("b", { class: "tl-title" });
@@ -44,7 +46,7 @@ export function tourOf({ begin, frame, cut, done, narrow = () => false }) {
     const text = narrow() ? all.replace(/ \(.*?\)/g, "") : all; // a phone draws neither clocks nor crossings
     title.setAttribute("style", `--far:${(100 * me.at) / last}%`); // an amber thread, drawn on from step to step
     title.textContent = `Step ${me.at + 1} of ${STEPS.length}`;
-    says.textContent = me.at === last ? `${cut()} ${text}` : text;
+    says.textContent = me.at === last ? `${cut()} ${text}${coarse() ? " A finger holds it first." : ""}` : text;
     on.textContent = me.at === last ? "to the breakers" : "next";
     back.disabled = me.at === 0;
     me.button.setAttribute("aria-expanded", "true");

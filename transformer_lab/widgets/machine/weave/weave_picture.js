@@ -10,7 +10,7 @@ import { headings } from "./weave_headings.js";
 import { sideOf } from "./weave_slabs.js";
 
 export const LOUD = 0.1; // a weight that is written
-const ABOVE = 46; // room for headings
+const [ABOVE, STRUCK] = [46, 0.68]; // room for headings; the size of what is struck, in sizes of what is written
 
 export function pictureOf(plan, seen, look) {
   const { columns, left, right, height, narrow } = plan;
@@ -118,14 +118,20 @@ function frameOf(x, y, wide, tall) {
   return `<rect class="w-frame" x="${r(x)}" y="${r(y - tall / 2)}" width="${r(wide)}" height="${r(tall)}" rx="8"/>`;
 }
 
-// A word that is written; where a cut has changed it what stood there is struck, if there is room for both.
+// A word that is written; where a cut has changed it what stood there is struck: both are smaller where there is less
+// room, and of what is struck, where there is little, only the beginning is left.
 function written(text, before, chosen, x, y, size, room) {
   const more = `${before === null ? "" : "w-new"} ${chosen ? "w-loud" : ""}`;
-  const shift = wideOf(before ?? "") * 0.68 * size + 8;
-  if (!before || shift + wideOf(text) * size > room) return word(text, x, y, { size, more, room });
+  if (!before) return word(text, x, y, { size, more, room });
+  const fit = Math.min(1, (room - 8) / ((STRUCK * wideOf(before) + wideOf(text)) * size));
+  const small = Math.max(12, STRUCK * size * fit);
+  let said = before;
+  while (said.length > 2 && wideOf(said) * small > room - 7.9 - wideOf(text) * size * fit)
+    said = `${said.slice(0, -2)}…`;
+  const shift = wideOf(said) * small + 8;
   return (
-    word(before, x, y, { size: 0.68 * size, more: "w-struck" }) +
-    word(text, x + shift, y, { size, more, room: room - shift })
+    word(said, x, y, { size: small, more: "w-struck" }) +
+    word(text, x + shift, y, { size: size * fit, more, room: room - shift })
   );
 }
 

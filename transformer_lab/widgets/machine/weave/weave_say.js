@@ -1,7 +1,7 @@
 // What is said of a weave, in sentences; words of the model stand in “quotes”.
 
 import { bare } from "./weave_layout.js";
-import { changesOf } from "./weave_seen.js";
+import { keptOf } from "./weave_seen.js";
 
 const quoted = (token) => `“${bare(token)}”`;
 
@@ -44,8 +44,7 @@ export function listed(names) {
 // How many tokens a change has changed.
 export function sayDiffers(before, after) {
   const n = Math.max(before.length, after.length);
-  const kept = changesOf(before, after).filter((one) => one === null).length;
-  const apart = n - kept;
+  const apart = n - keptOf(before, after).length;
   return apart ? `The change alters ${apart} of ${n} tokens.` : "The change alters numbers, but no token.";
 }
 

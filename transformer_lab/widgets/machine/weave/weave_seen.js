@@ -6,7 +6,7 @@ import { ranked } from "../computing/machine_products.js";
 
 // Which heads of an attention are on, and how many of them, in words.
 export const headsOn = (name, n_heads, off) => [...Array(n_heads).keys()].filter((i) => !off.has(`${name}.head.${i}`));
-export const ofHeads = (on, n) => `${on < n ? `${on} of ` : ""}${n} heads`;
+export const ofHeads = (on, n) => `${on < n ? `${on || "none"} of ` : ""}${n} heads`;
 
 // The mean of an attention's heads that are on: a row for each token that looks. Heads that are all off look nowhere.
 export function meanOf(run, name, n_heads, off = new Set()) {
@@ -71,7 +71,7 @@ export function changesOf(before, after) {
 }
 
 // The longest common subsequence of two lists, as pairs of places.
-function keptOf(before, after) {
+export function keptOf(before, after) {
   const common = Array.from({ length: before.length + 1 }, () => new Array(after.length + 1).fill(0));
   for (let i = before.length - 1; i >= 0; i -= 1)
     for (let j = after.length - 1; j >= 0; j -= 1)

@@ -96,11 +96,11 @@ export const FOOT = `
 .tl-machine .tl-stage .tl-chip.tl-found { border-style: solid; background: var(--tl-slab); }
 .tl-machine .tl-stage .tl-chip.tl-gone {
   border: 2px solid var(--tl-change); color: var(--tl-change); font-weight: 650; display: flex;
-  align-items: center; min-width: 4em; padding-inline: 10px;
+  align-items: center; min-width: 4em; padding-inline: 8px; font-size: 13px;
 }
-.tl-machine .tl-gone span { overflow: hidden; text-overflow: ellipsis; margin-right: 6px; }
-.tl-machine .tl-became :is(.tl-head, .tl-answers) { flex-wrap: nowrap; min-width: 0; }
-.tl-machine .tl-became .tl-answers { overflow-x: auto; padding: 5px; margin: -5px 0; scrollbar-width: thin; }
+.tl-machine .tl-gone span { overflow: hidden; text-overflow: ellipsis; margin-right: 4px; }
+.tl-machine .tl-became :is(.tl-head, .tl-answers) { flex-wrap: nowrap; min-width: 0; gap: 8px; }
+.tl-machine .tl-became .tl-answers { overflow-x: auto; padding: 5px; margin: -5px; scrollbar-width: thin; }
 .tl-machine .tl-ends { display: flex; gap: 12px; justify-content: space-between; align-items: baseline; }
 .tl-machine .tl-stage .tl-ends .tl-plain { border: 0; padding: 0 2px; min-height: max(24px, var(--tl-target));
   margin: -8px 0; text-decoration: underline 1px; text-underline-offset: 3px; }

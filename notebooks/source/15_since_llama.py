@@ -473,7 +473,7 @@ for design in PUBLISHED:
 print(f"the decay alone would leave {0.9995**2895:.4f}")
 
 # %% [markdown]
-# All of them do, but two of them hold it in full only because they mix their layers. The first token has left the caches of Gemma's layers with a window, which know of it at second hand at most (their reach is 40 · 1023 = 40,920 positions). Of what it wrote into the states of Qwen3-Next, a quarter of a percent is left. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) In these two models, only the layers that attend to everything still hold the token itself: eight in Gemma, and twelve in Qwen3-Next.
+# All of them do, but two of them hold it in full only because they mix their layers. The first token is no longer in the caches of Gemma's layers with a window, which know of it at second hand at most (their reach is 40 · 1023 = 40,920 positions). Of what it wrote into the states of Qwen3-Next, a quarter of a percent is left. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) In these two models, only the layers that attend to everything still hold the token itself: eight in Gemma, and twelve in Qwen3-Next.
 
 # %% [markdown]
 # ## Back to the question
@@ -744,7 +744,7 @@ assert loss["linear"][:, 0].min() > loss["Llama 3"][:, 0].max()
 assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in controls)
 
 # %% [markdown]
-# With RoPE as it was trained, the loss rises by more than a nat. With linear scaling the loss hardly rises along the text, but within the first 64 characters it is half a nat higher already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
+# With RoPE as it was trained, the loss rises by more than a nat. With linear scaling the loss hardly rises along the text, but within the first 64 characters it is already half a nat above that of the model as it was trained, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
 
 # %% [markdown]
 # Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, with the window no layer sees what lies further back, and with the other control what lies there has no order. A recipe is worth its price where far tokens and their order are needed, and this small model, which has learned from 64 characters at a time, makes use of neither.
@@ -772,4 +772,4 @@ loads = {arm: over_seeds("balance", arm, "largest load") for arm in ("free", "lo
 assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 
 # %% [markdown]
-# Without any balancing, the busiest expert gets about three times its share. A bias balances nearly as well as the loss does, and needs no gradient. Five seeds show no difference in quality between the three models. So at this size nothing is gained but balance, and it is the machines that need that. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.
+# Without any balancing, the busiest expert gets about three times its share. A bias balances nearly as well as the loss does, and needs no gradient. Five seeds show no difference in quality between the three models. So at this size nothing is gained but balance, and only the machines need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.

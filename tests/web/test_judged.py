@@ -34,7 +34,7 @@ def by_node(script: str, data: object) -> list:
     imports = "".join(
         f"import {{ {names} }} from {json.dumps((STATIC / file).as_uri())};"
         for file, names in {
-            "judging.js": "judged, same, ROUGH",
+            "judging.js": "judged, makersOf, same, ROUGH",
             "weights.js": "judgedMatrices, flatMatrices",
             "expressions.js": "parsed",
             "given.js": "areWeights, inDigits",
@@ -96,6 +96,16 @@ def rounded(value):
     if isinstance(value, list):
         return [rounded(one) for one in value]
     return float(f"{value:.3g}") if isinstance(value, float) else value
+
+
+def test_one_wrong_answer_tells_which_mistakes_make_it():
+    data = table(catalogue["kv_cache_bytes"])
+    script = "data.answers.map(one => makersOf(data.table, 0, one, ROUGH).map(({ name }) => name))"
+    found = by_node(script, {"table": data, "answers": [1, 2, 3, 4]})
+    assert found == [["one_of_the_two"], [], ["with_queries"], []], "2 is right, and 4 has no name"
+    data = table(catalogue["visible_pairs"])
+    found = by_node(script, {"table": data, "answers": [9]})
+    assert found == [["future_seen", "no_mask_at_all", "pairs_of_words"]]
 
 
 @named("exercise", MATRICES, ids=lambda one: one.name)

@@ -1,11 +1,11 @@
 // One case at a time: a dot for each, which leads to it; what is given; the answer and the button that checks it side by
 // side; the verdict below. A formula for all is the second way: it is tried on every case at once.
 
-import { element } from "./elements.js";
-import { judged } from "./judging.js";
+import { element, html } from "./elements.js";
+import { judged, makersOf } from "./judging.js";
 import { meaning } from "./meanings.js";
 import { record } from "./progress.js";
-import { beside, heading, named, passed } from "./verdicts.js";
+import { beside, heading, hintsOf, named, passed, perhaps } from "./verdicts.js";
 import { QUESTIONS, formulaFor } from "./ways.js";
 
 const OFFERED = 3; // right cases after which a formula is offered
@@ -149,19 +149,29 @@ class Cases {
     const result = judged(this.table, answers, tolerances);
     const isWrong = result.wrong.includes(this.now);
     states[this.now] = isWrong ? "wrong" : "right";
-    said[this.now] = isWrong ? this.slip(result, value) : this.praise();
+    said[this.now] = isWrong ? this.slip(result, value, tolerance) : this.praise();
     this.isDone = result.passed;
     if (result.passed || isWrong) record(this.table.name, result.passed);
   }
 
-  slip({ mistake, perhaps }, value) {
+  slip({ mistake }, value, tolerance) {
+    const hints = hintsOf(this.node.closest(".exercise"));
     const show = element("button", { type: "button", class: "quiet" }, "Show the right answer");
-    show.onclick = () => show.replaceWith(beside(this.table, this.now, value));
+    show.onclick = () => {
+      show.replaceWith(beside(this.table, this.now, value), ...this.reason(hints));
+      hints.remove();
+    };
     if (mistake) return [...named(mistake), show];
-    if (!perhaps) return [heading("Not yet"), show];
-    const [, why] = named(perhaps);
-    why.prepend("One way to arrive at this: ");
-    return [heading("Not yet"), why, show];
+    const makers = makersOf(this.table, this.now, value, tolerance);
+    hints.open = true;
+    return [heading("Not yet"), perhaps(makers, value), ...(makers.length === 1 ? [] : [hints]), show];
+  }
+
+  // Why an answer is right: its drawing, what is asked for in one line, and the last hint.
+  reason(hints) {
+    const asked = html(this.table.able.replace(/^<p[^>]*>/, "<p><b>What is asked for:</b> "), "div");
+    const last = [...hints.querySelectorAll("p")].at(-1);
+    return [...meaning(this.table, this.now), asked, ...(last ? [last] : [])];
   }
 
   praise() {

@@ -25,7 +25,7 @@ const isFlat = (value) => !Array.isArray(value[0]);
 function drawn(value) {
   if (!Array.isArray(value)) return element("b", {}, inDigits(value));
   if (!value.length) return element("b", {}, "none");
-  if (areWeights(value)) return picture(isFlat(value) ? [value] : value);
+  if (areWeights(value) && !value.every(Number.isInteger)) return picture(isFlat(value) ? [value] : value);
   return element("span", { class: "boxes" }, ...value.map((one) => element("b", {}, inDigits(one))));
 }
 

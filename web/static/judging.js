@@ -20,20 +20,25 @@ export function same(given, wanted, tolerance = EXACT, isCounted = true) {
 }
 
 // Of a table with cases, each with what is right and what each mistake makes of it, and an answer for each case or
-// undefined: { passed, answered, wrong, failed, mistake, perhaps }, where `failed` is the first case that is wrong, and
-// `perhaps` is the one mistake that would explain what is too little to be sure.
+// undefined: { passed, answered, wrong, failed, mistake }, where `failed` is the first case that is wrong.
 export function judged(table, answers, tolerances = []) {
   const agrees = (i, value) => same(answers[i], value, tolerances[i], table.whole);
   const tried = table.cases.map((_, i) => i).filter((i) => answers[i] !== undefined);
   const wrong = tried.filter((i) => !agrees(i, table.cases[i].right));
   const isWhole = tried.length === table.cases.length;
-  const result = { passed: isWhole && !wrong.length, answered: tried.length, wrong, failed: wrong[0], mistake: null, perhaps: null };
+  const result = { passed: isWhole && !wrong.length, answered: tried.length, wrong, failed: wrong[0], mistake: null };
   if (!wrong.length) return result;
-  const fits = table.mistakes.filter((_, m) => {
-    const { right, wrong: made } = table.cases[wrong[0]];
-    return !same(made[m], right, tolerances[wrong[0]], table.whole) && tried.every((i) => agrees(i, table.cases[i].wrong[m]));
+  const fits = makersOf(table, wrong[0], answers[wrong[0]], tolerances[wrong[0]]).filter((one) => {
+    const m = table.mistakes.indexOf(one);
+    return tried.every((i) => agrees(i, table.cases[i].wrong[m]));
   });
   const isSure = isWhole || (fits.length === 1 && wrong.length >= ENOUGH);
-  if (isSure) return { ...result, mistake: fits[0] ?? null };
-  return { ...result, perhaps: fits.length === 1 ? fits[0] : null };
+  return isSure ? { ...result, mistake: fits[0] ?? null } : result;
+}
+
+// The mistakes that make a wrong answer of one case. A value that is right but for rounding is no part of a mistake.
+export function makersOf(table, i, answer, tolerance) {
+  const { right, wrong } = table.cases[i];
+  const is = (value, other) => same(value, other, tolerance, table.whole);
+  return table.mistakes.filter((_, m) => is(answer, wrong[m]) && !is(wrong[m], right));
 }

@@ -29,6 +29,22 @@ export function beside(table, i, answer) {
 export const heading = (text) => element("h3", {}, text);
 export const named = ({ words, said }) => [heading(capital(words)), html(said, "p")];
 
+// What one wrong answer may come from. One alone is too little to be sure.
+export function perhaps(makers, value) {
+  const names = makers.map(({ words }) => `<em>${words}</em>`);
+  const [given, last] = [shown(value), names.pop()];
+  if (!last) return html(`No known mistake gives ${given} here.`, "p");
+  if (!names.length) return html(`One way to arrive at ${given}: ${last}. ${makers[0].said}`, "p");
+  const all = `${names.join(", ")} and ${last}`;
+  return html(`${makers.length} known mistakes give ${given} here: ${all}. Other cases tell them apart.`, "p");
+}
+
+// The hints of a card once more, where they are needed.
+export function hintsOf(card) {
+  const first = [...card.querySelectorAll(".folds > details")].find((one) => /^hint/.test(one.textContent));
+  return first?.cloneNode(true) ?? element("details");
+}
+
 export function lines(text) {
   const [first, ...rest] = text.split("\n");
   return element("div", {}, element("p", {}, first), ...(rest.length ? [element("pre", {}, rest.join("\n"))] : []));

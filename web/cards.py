@@ -8,7 +8,7 @@ import json
 import re
 from html import escape
 
-from faults import code_lines, places
+from faults import cause, code_lines, places, symptom
 from judged import PAINTED, is_judged, panel_of
 from listings import line
 from pygments import highlight
@@ -38,6 +38,8 @@ PLAIN = (Tensor, int, float, str, list, tuple)  # what an example may be given a
 
 def panel(exercise: Exercise, name: str, colab: str, number: int, stub: str, told: str) -> str:
     """The Markdown that stands on a page in place of a check: a card around what the lesson says of the exercise."""
+    if exercise.name in PAINTED:
+        told = re.sub(r"^Write\b", "Paint", told)
     return f"{raw(head(exercise, number))}\n\n{told}\n\n{raw(body(exercise, name, colab, stub))}"
 
 
@@ -85,7 +87,7 @@ def beginning(exercise: Exercise, stub: str) -> str:
 def writing(exercise: Exercise, stub: str) -> str:
     """The code that is handed out, after a question that can be answered before it is written, or with an example."""
     if asked := which_is_right(exercise):
-        return f'{asked}<p class="then">What you start from</p>{beginning(exercise, stub)}'
+        return f'{asked}<p class="then">Then write it, from this start</p>{beginning(exercise, stub)}'
     return beginning(exercise, stub) + example(exercise)
 
 
@@ -122,10 +124,13 @@ def pointing(exercise: Exercise, stub: str, where: list[list[int]]) -> str:
     ]
     many = "" if len(where) == 1 else f" There are {len(where)} of them: find one after another."
     legend = f"<legend>Where is the bug?{many}</legend>"
+    causes = [cause(exercise, place) for place in where]
+    known = {"name": exercise.name, "places": where, "causes": causes, "symptom": symptom(exercise)}
+    table = json.dumps(known).replace("<", "\\u003c")
     return (
         f'<fieldset class="stub highlight lines" data-points="{exercise.name}">{legend}'
         f"<pre>{NEW_LINE.join(lines)}</pre>{copying(exercise, stub)}</fieldset>"
-        f'<script type="application/json">{json.dumps({"name": exercise.name, "places": where})}</script>'
+        f'<script type="application/json">{table}</script>'
     )
 
 

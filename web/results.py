@@ -82,7 +82,7 @@ def which_is_right(exercise: Exercise) -> str:
         f"{exercise.name}: one of {len(results)} results is right, {count} come from mistakes. Which one do you take?"
     )
     return (
-        f'<fieldset class="which" data-which="{exercise.name}"><legend>Which result is right?</legend>'
+        f'<fieldset class="which" data-which="{exercise.name}"><legend>First: which result is right?</legend>'
         f'{question(exercise, case)}<div class="results {room_for(results)}">{boxes}</div>'
         f'<p class="label which-note"><span>One comes from a right answer, {count} from mistakes that the check knows.'
         f'</span><button type="button" data-send="exercise-{exercise.name}" data-asks="{escape(asks)}">Ask a friend'

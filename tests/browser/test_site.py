@@ -279,10 +279,13 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     left = [int(one) for one in exercise.locator("label:not(.out) input").evaluate_all("all => all.map(e => e.value)")]
     assert {place[0] for place in places} <= {*left}
     assert len(places) > 1 or len(left) <= (len(numbers) + 1) // 2
+    expect(verdict).to_contain_text("The smallest case that fails")
+    expect(exercise.locator("label.miss.out")).to_have_count(2)  # a line is grey as soon as it is out of question
     for place in places:
         expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
         exercise.locator(f"[value='{place[0]}']").check()
-        expect(check(exercise).get_by_role("heading")).to_have_text("Found")
+        expect(check(exercise).get_by_role("heading")).to_have_text(re.compile("Found|All 2 found"))
+    expect(verdict.locator(".told")).to_have_count(len(places))
     expect(exercise.locator("label.found")).to_have_count(len(faults))
     expect(exercise.locator(".primary")).to_contain_text("Now mend it")
     expect(exercise.locator(".primary")).to_be_focused()
@@ -330,7 +333,16 @@ def test_a_mask_is_painted_with_the_keyboard_and_with_the_pointer(page, site):
         page.mouse.move(end["x"] + 9, end["y"] + 9, steps=8)
         page.mouse.up()
     expect(check(exercise).get_by_role("heading")).to_have_text("Upper triangle")
-    assert exercise.locator(".differs").count() == 6
+    assert exercise.locator(".tile.differs").count() == 6
+    expect(exercise.locator(".beside th[scope=col]")).to_have_text([*"012012"])  # the labels of what was painted
+    for cell in exercise.locator(".paint:not(.beside *) button").all():
+        t, s = (int(x) for x in re.findall(r"\d+", cell.get_attribute("aria-label")))
+        if (cell.get_attribute("aria-pressed") == "true") != (s <= t):
+            cell.click()
+    expect(check(exercise).get_by_role("heading")).to_have_text("Right in all 3 cases")
+    with page.expect_download() as saving:
+        exercise.get_by_role("button", name="Save as picture").click()
+    assert saving.value.suggested_filename == "causal_mask.png"
     page.evaluate("() => localStorage.clear()")
 
 

@@ -3,6 +3,7 @@
 import ast
 import sys
 from difflib import ndiff
+from html import unescape
 
 import pytest
 
@@ -13,7 +14,7 @@ from transformer_lab.exercises.engine.running import Attempt
 from transformer_lab.exercises.kinds import FindTheBug
 
 sys.path.insert(0, str(ROOT / "web"))
-from faults import MOST, code_lines, is_style, places, repaired
+from faults import MOST, cause, code_lines, is_style, places, repaired, symptom
 
 BROKEN = [one for one in catalogue.values() if isinstance(one, FindTheBug)]
 POINTED = [one for one in BROKEN if places(one)]
@@ -62,6 +63,26 @@ def test_a_line_that_is_only_written_otherwise_is_no_fault():
     style = [n for n, line in code_lines(tiles.handed_out()).items() if line.strip().startswith("total = total")]
     assert is_style(tiles, style[0])
     assert style[0] not in [n for place in places(tiles) for n in place]
+
+
+def test_a_place_is_told_by_the_mistake_that_it_makes_alone():
+    step = catalogue["mend_training_step"]
+    told = [cause(step, place) for place in places(step)]
+    assert [one.partition(":")[0] for one in told] == [
+        "The targets are the inputs",
+        "Padding counts",
+        "The gradient is added",
+    ]
+
+
+@pytest.mark.parametrize("exercise", POINTED, ids=lambda one: one.name)
+def test_the_smallest_case_that_fails_is_shown_and_no_line_of_the_repair(exercise):
+    said = symptom(exercise)
+    failing = next(case for case in exercise.cases if not examine(exercise, Attempt(exercise.broken), [case]).passed)
+    assert failing.label in unescape(said)
+    fixed = {*code_lines(repaired(exercise)).values()} - {*code_lines(exercise.handed_out()).values()}
+    text = said + "".join(cause(exercise, place) for place in places(exercise))
+    assert [line for line in fixed if line.strip() in unescape(text)] == []
 
 
 @pytest.mark.parametrize("exercise", POINTED, ids=lambda one: one.name)

@@ -9,6 +9,17 @@ const make = (name, attributes = {}, ...children) => {
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+// A table of cells whose rows are queries, and whose columns are keys, unless it is small.
+export function labelled({ rows, columns, cells, small = false }) {
+  const axes = small ? [] : [make("span", { class: "key" }, "key →"), make("span", { class: "query" }, "query ↓")];
+  const corner = make("td", { class: "axes" }, ...axes);
+  const head = make("tr", {}, corner, ...columns.map((name) => make("th", { scope: "col" }, name)));
+  const body = rows.map((name, t) =>
+    make("tr", {}, make("th", { scope: "row" }, name), ...cells[t].map((cell) => make("td", {}, cell))),
+  );
+  return make("table", { class: `paint${small ? " small" : ""}` }, make("tbody", {}, head, ...body));
+}
+
 // A table of cells that are on or off: painted with the pointer, or by arrows and Space. One Tab stop.
 export function grid({ rows, columns, label, changed, small = false }) {
   const cells = rows.map((row, t) =>
@@ -29,17 +40,8 @@ export function grid({ rows, columns, label, changed, small = false }) {
     isTouched = true;
     changed();
   };
-  const axes = small ? [] : [make("span", { class: "key" }, "key →"), make("span", { class: "query" }, "query ↓")];
-  const corner = make("td", { class: "axes" }, ...axes);
-  const head = make("tr", {}, corner, ...columns.map((name) => make("th", { scope: "col" }, name)));
-  const body = rows.map((name, t) =>
-    make("tr", {}, make("th", { scope: "row" }, name), ...cells[t].map((cell) => make("td", {}, cell))),
-  );
-  const node = make(
-    "table",
-    { class: `paint${small ? " small" : ""}`, "aria-label": label },
-    make("tbody", {}, head, ...body),
-  );
+  const node = labelled({ rows, columns, cells, small });
+  node.setAttribute("aria-label", label);
   let brush = null;
   node.addEventListener("pointerdown", (event) => {
     const cell = event.target.closest("button");
@@ -122,20 +124,11 @@ function blocks({ n_tokens: n, n_positions: places }) {
   );
 }
 
-// Weights or a mask as a picture; where it differs from what is expected, dashed and in the colour of change.
-export function picture(value, expected = null) {
-  if (Array.isArray(value[0][0]))
-    return make("div", { class: "boards" }, ...value.map((part, i) => picture(part, expected?.[i])));
-  const rows = value.map((row, t) =>
-    make(
-      "tr",
-      {},
-      ...row.map((x, s) => {
-        const cell = make("td", { style: `--share:${Number(x)}` }, typeof x === "number" ? x.toFixed(2) : x ? "✓" : "");
-        if (expected && expected[t][s] !== x) cell.className = "differs";
-        return cell;
-      }),
-    ),
+// Weights as a picture.
+export function picture(value) {
+  if (Array.isArray(value[0][0])) return make("div", { class: "boards" }, ...value.map(picture));
+  const rows = value.map((row) =>
+    make("tr", {}, ...row.map((x) => make("td", { style: `--share:${x}` }, x.toFixed(2)))),
   );
   return make("table", { class: "weights" }, make("tbody", {}, ...rows));
 }

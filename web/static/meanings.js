@@ -6,6 +6,7 @@ import { areWeights, inDigits } from "./given.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const [WIDE, HIGH] = [300, 96];
+const FINE = 6; // pixels of a cell below which a grid would be grey
 const range = (n) => [...Array(n).keys()];
 const sum = (all) => all.reduce((a, b) => a + b, 0);
 
@@ -22,6 +23,13 @@ function path(d, kind) {
   const node = document.createElementNS(NS, "path");
   node.setAttribute("d", d);
   node.setAttribute("class", kind);
+  return node;
+}
+
+function words(x, y, text) {
+  const node = document.createElementNS(NS, "text");
+  for (const [name, value] of Object.entries({ x, y })) node.setAttribute(name, value);
+  node.textContent = text;
   return node;
 }
 
@@ -155,15 +163,23 @@ function schedule({ step, warmup_steps: peak }, later) {
 }
 
 function place({ length, d_model: features, n_heads: count }, [head, row, column]) {
-  const width = (WIDE - 8 * count) / count;
-  const [w, h] = [Math.min(width, 90), Math.min(HIGH, 90)];
-  const left = (i) => i * (w + 8);
-  const x = left(head) + ((column + 0.5) * w * count) / features;
-  const frames = range(count)
-    .map((i) => box(left(i), 0, w, h))
-    .join("");
+  const [margin, label, columns] = [50, 20, features / count];
+  const w = Math.min((WIDE - margin) / count - 8, 90);
+  const left = (i) => margin + i * (w + 8);
+  const [dx, dy] = [w / columns, HIGH / length];
+  const [x, y] = [left(head) + (column + 0.5) * dx, label + (row + 0.5) * dy];
+  const all = range(count);
+  const frames = all.map((i) => box(left(i), label, w, HIGH)).join("");
+  const inner = (n, step) => (step < FINE ? [] : range(n - 1).map((k) => (k + 1) * step));
+  const across = (i) => inner(length, dy).map((at) => `M${left(i)} ${label + at}h${w}`);
+  const down = (i) => inner(columns, dx).map((at) => `M${left(i) + at} ${label}v${HIGH}`);
+  const lines = all.flatMap((i) => [...across(i), ...down(i)]).join("");
+  const isWide = w >= 48;
+  const names = all.map((i) => words(left(i) + w / 2, 12, isWide || i === head ? `head ${i}` : ""));
+  const places = [words(margin / 2 - 4, y + 4, `row ${row}`), words(x, label + HIGH + 14, `column ${column}`)];
   const said = `${count} heads side by side; the number lies in head ${head}, row ${row}, column ${column}`;
-  return svg(left(count) - 8, h, said, path(frames, "edge"), path(spot(x, ((row + 0.5) * h) / length, 4), "full"));
+  const drawn = [path(lines, "hair"), path(frames, "edge"), path(spot(x, y, Math.min(5, dx / 3, dy / 3) + 2), "full")];
+  return svg(left(count) - 8, HIGH + 2 * label, said, ...drawn, ...names, ...places);
 }
 
 // Each weight before, as an outline, and after.

@@ -1,10 +1,10 @@
 // A broken function whose lines can be pressed: whoever finds the fault has half of the exercise; mending it is the rest,
 // and happens in a notebook. Which lines differ in the repaired function was found when the site was built.
 
-import { element } from "./elements.js";
+import { element, html } from "./elements.js";
 import { record } from "./progress.js";
 import { EACH, region } from "./region.js";
-import { heading, toNotebook } from "./verdicts.js";
+import { heading, hintsOf, sharing, toNotebook } from "./verdicts.js";
 
 const paragraph = (text) => element("p", {}, text);
 
@@ -42,11 +42,15 @@ class Pointing {
   }
 
   miss(field) {
-    this.line(field).classList.add("miss");
+    this.line(field).classList.add("miss", "out");
     this.misses += 1;
     const isNarrower = this.misses % EACH === 0 && this.narrow();
     const where = isNarrower ? " Look among the lines that are not grey." : "";
-    this.say(heading("Not this one"), paragraph(`In the repaired function this line does the same.${where}`));
+    const count = this.open.length;
+    const all = this.places.length;
+    const left = all === 1 ? "The fault is elsewhere" : `${count} of ${all} are left to find`;
+    const why = paragraph(`This line does its work in the repaired function, too. ${left}.${where}`);
+    this.say(heading("Not this one"), why, html(this.symptom), hintsOf(this.card));
   }
 
   // The lines that no longer come into question turn grey; whether there are more of them than before.
@@ -64,7 +68,8 @@ class Pointing {
     this.line(field).classList.add("found");
     const count = this.places.length;
     if (!this.open.length) return this.finish();
-    this.say(heading("Found"), paragraph(`${count - this.open.length} of ${count}. Where is the next one?`));
+    const next = paragraph(`${count - this.open.length} of ${count}. Where is the next one?`);
+    this.say(heading("Found"), ...this.told(place), next);
   }
 
   finish() {
@@ -76,9 +81,25 @@ class Pointing {
     }
     this.button.remove();
     const next = toNotebook(this.card, "mend");
-    const many = faults.length === 1 ? "This line is different" : `These ${faults.length} lines are different`;
-    this.say(heading("Found"), paragraph(`${many} in the repaired function. That is half of the exercise.`), next);
+    const count = this.places.length;
+    const text = `I found ${count === 1 ? "the bug" : `all ${count} bugs`} in ${this.name}. Can you see where?`;
+    this.say(
+      heading(count === 1 ? "Found" : `All ${count} found`),
+      ...this.places.flatMap((place) => this.told(place)),
+      html(this.symptom),
+      paragraph("Now you know where. To mend it is the other half, and then this case comes out right."),
+      element("p", { class: "exercise-ways" }, next, sharing(this.name, text)),
+    );
     next.focus({ preventScroll: true });
+  }
+
+  // The lines of a place, and what they did.
+  told(place) {
+    const code = place.map((n) => this.line(this.fields.find((one) => one.value === String(n))).textContent.trim());
+    const cause = this.causes[this.places.indexOf(place)];
+    const lines = element("pre", {}, code.join("\n"));
+    const said = html(cause || "The repaired function has something else in this place.", "p");
+    return [element("div", { class: "told" }, lines, said)];
   }
 }
 

@@ -1,8 +1,8 @@
 // What a card says of an answer: the named slip, yours beside what is expected, or what was found out and the next step.
 
 import { element, html, sayDone, shown } from "./elements.js";
-import { picture } from "./grids.js";
 import { copy } from "./hand_on.js";
+import { keepsake, tiles } from "./masks.js";
 import { kept } from "./progress.js";
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -20,7 +20,7 @@ export function beside(table, i, answer) {
       "div",
       { class: style },
       element("span", { class: "label" }, word),
-      isDrawn(table, value) ? picture(value, right) : element("samp", {}, shown(value)),
+      isDrawn(table, value) ? tiles(table.cases[i], value) : element("samp", {}, shown(value)),
     ),
   );
   return element("div", { class: "beside" }, ...shows);
@@ -53,13 +53,12 @@ export function lines(text) {
 const address = (name) => new URL(`#exercise-${name}`, location.href).href;
 
 // What was found, in a sentence that can be sent to somebody, with the address of the exercise.
-function sharing(table, able) {
+export function sharing(name, said) {
   const words = "Copy what I found";
   const button = element("button", { type: "button", class: "quiet" }, words);
   const lesson = document.querySelector("h1").firstChild.textContent.trim();
-  const text = `I worked this out: ${able.textContent.trim()} Right in all ${table.cases.length} cases. Can you do it?`;
   button.onclick = async () => {
-    await copy(`${text} (Transformer Lab, ${lesson}) ${address(table.name)}`);
+    await copy(`${said} (Transformer Lab, ${lesson}) ${address(name)}`);
     sayDone(button, "Copied", words);
   };
   return button;
@@ -86,11 +85,15 @@ export function toNotebook(card, verb) {
 // All cases are right.
 export function passed(table) {
   const able = html(table.able.replace(/^<p[^>]*>|<\/p>$/g, ""), "span");
+  const said = `I worked this out: ${able.textContent.trim()} Right in all ${table.cases.length} cases. Can you do it?`;
+  const keeping = table.how === "paint" ? keepsake(table, able.textContent.trim()) : null;
+  const ways = [...(keeping ? [keeping.button] : []), sharing(table.name, said)];
   return [
     heading(`Right in all ${table.cases.length} cases`),
     element("p", {}, "You have worked out: ", able),
+    ...(keeping ? [keeping.small] : []),
     dots(),
-    element("p", { class: "exercise-ways" }, ...nextStep(table.then), sharing(table, able)),
+    element("p", { class: "exercise-ways" }, ...nextStep(table.then), ...ways),
   ];
 }
 

@@ -6,6 +6,7 @@ import { parsed } from "./expressions.js";
 import { figure, inDigits, wordOf } from "./given.js";
 import { grid, numbers } from "./grids.js";
 import { ROUGH } from "./judging.js";
+import { boardsOf } from "./masks.js";
 
 const text = (attributes) =>
   element("input", { type: "text", autocapitalize: "off", spellcheck: "false", ...attributes });
@@ -142,15 +143,8 @@ export const QUESTIONS = { values, choice };
 // A mask for each case: one grid for each sentence, whose cells are painted.
 function paint(table, changed) {
   const boards = table.cases.map((one) => {
-    const { tokens, pad_id: pad } = one.given;
-    const flat = (mask) => (Array.isArray(mask[0][0]) ? mask.flatMap(flat) : [mask]);
-    const grids = flat(one.right).map((mask, b) => {
-      const names = tokens
-        ? tokens[b].map((token) => (token === pad ? "pad" : String(token)))
-        : mask[0].map((_, s) => String(s));
-      const rows = mask.length === names.length ? names : mask.map(() => "each");
-      return grid({ rows, columns: names, label: `${one.label}: rows are queries, columns are keys`, changed });
-    });
+    const label = `${one.label}: rows are queries, columns are keys`;
+    const grids = boardsOf(one, one.right).map(({ rows, columns }) => grid({ rows, columns, label, changed }));
     return { grids, like: one.right };
   });
   const whole = (like, next) => (Array.isArray(like[0][0]) ? like.map((part) => whole(part, next)) : next());

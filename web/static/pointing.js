@@ -4,7 +4,7 @@
 import { element, html } from "./elements.js";
 import { record } from "./progress.js";
 import { EACH, region } from "./region.js";
-import { heading, hintsOf, sharing, toNotebook } from "./verdicts.js";
+import { heading, sharing, toNotebook } from "./verdicts.js";
 
 const paragraph = (text) => element("p", {}, text);
 
@@ -50,7 +50,7 @@ class Pointing {
     const all = this.places.length;
     const left = all === 1 ? "The fault is elsewhere" : `${count} of ${all} are left to find`;
     const why = paragraph(`This line does its work in the repaired function, too. ${left}.${where}`);
-    this.say(heading("Not this one"), why, html(this.symptom), hintsOf(this.card));
+    this.say(heading("Not this one"), why, html(this.symptom));
   }
 
   // The lines that no longer come into question turn grey; whether there are more of them than before.

@@ -11,8 +11,8 @@ const LARGE = { head: HEAD, foot: 15, gap: 11, ahead: 30, between: BETWEEN, pad:
 const SMALL = { head: 2, foot: 2, gap: 4, ahead: 7, between: 7, pad: 1, right: 3 };
 const LEAST = 44; // pixels of a part, from which on a page scrolls
 const LIT = 33; // pixels of a row that is followed: two lines of words
-const AIR = 113; // pixels of all rows but that one, if each is to have room
-export const LINE = 15; // pixels from which on a row has its word
+const AIR = [98, 113]; // pixels of all rows but that one, if each is to have room: on a phone, and elsewhere
+export const LINE = 14; // pixels from which on a row has its word
 
 const sizeOf = ({ kind }, { thumb }) => (thumb ? ({ feed: 1.6, output: 2.2 }[kind] ?? 1) : 0);
 const shown = ({ parts }) => parts.filter(({ thumb }) => thumb);
@@ -43,7 +43,7 @@ export function layoutOf({ boxes, width: room, rows, lit = {}, labels = 0, small
   const before = (box) => (isSelf(box) ? ahead : between);
   const gapsIn = (all) => sumOf(all, (box) => before(box) + pad * (shown(box).length - 1));
   const most = Math.max(...rows);
-  const row = small ? small / (most + 1.5) : Math.min(28, Math.max(6, AIR / (most - 1 || 1)));
+  const row = small ? small / (most + 1.5) : Math.min(28, Math.max(6, AIR[narrow ? 0 : 1] / (most - 1 || 1)));
   const bands = ["encoder", "decoder"].flatMap((side) => bandsOf(boxes, side));
   const widest = Math.max(...bands.map(({ all }) => sizesIn(all) * LEAST + gapsIn(all)));
   const width = small ? room : Math.max(room, labels + widest + right);

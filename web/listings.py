@@ -1,5 +1,7 @@
 """Code and what it prints on a page: each line is a box, so that it can go on below itself where a page is narrow.
 
+It does so at a space, after a bracket or a comma and before the method of what a call gave, but never within a name.
+
 What is no idea of the lesson is softer: an import, and an assertion that only holds a sentence to its number. A long
 function that says in a sentence what it does, and of which the prose does not speak, is folded to this sentence.
 """
@@ -24,11 +26,16 @@ LONG = 7  # lines of a function below what it says of itself
 NEW_LINE = "\n"
 WORD = re.compile(r"\w+")
 TAG = re.compile(r"<[^>]+>")
+INLINE = re.compile(r'<code class="[^"]*literal[^"]*">.*?</code>', re.DOTALL)
+IN_A_NAME = re.compile(r"(?<=[\w)])([_.])(?=[A-Za-z])(?![^<]*>)")  # after which inline code may go on below
+BRACKET = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>)(?=\S)')
+CHAIN = re.compile(r'(?<=[)\]]</span>)(?=<span class="o">\.</span>)')  # a method of what a call gave
 
 
 def with_lines(body: str) -> str:
     """A page's HTML in which each line of its code and prints is a box."""
     prose = set(WORD.findall(TAG.sub(" ", re.sub("<pre>.*?</pre>", " ", body, flags=re.DOTALL)).lower()))
+    body = INLINE.sub(lambda found: IN_A_NAME.sub(r"\1<wbr>", found[0]), body)
     return LISTING.sub(partial(lined, spoken_of=prose), body)
 
 
@@ -67,7 +74,8 @@ def line(html: str) -> str:
     code = TAG.sub("", html)
     indented = len(code) - len(code.lstrip())
     style = f' style="--in:{indented}"' if indented and code.strip() else ""
-    return f'<span class="{" ".join(["line", *kinds(html, code)])}"{style}>{html}\n</span>'
+    breaking = CHAIN.sub("<wbr>", BRACKET.sub(r"\1<wbr>", html))
+    return f'<span class="{" ".join(["line", *kinds(html, code)])}"{style}>{breaking}\n</span>'
 
 
 def kinds(html: str, code: str) -> list[str]:

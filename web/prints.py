@@ -17,6 +17,7 @@ CROWDED = re.compile(r"\w {2,}[-+]?\d+ *$|\d +\d")  # two columns that are not t
 SHARE = re.compile(r"^\s*(\d+(?:\.\d+)?)(?: to +(\d+(?:\.\d+)?))?( %)?(.*)$")
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 LONGEST = 24  # lines of a print that is set
+BESIDE = 20  # letters that leave room for numbers beside them on a phone
 Row = list[str]
 
 
@@ -33,6 +34,7 @@ def typeset(escaped: str) -> str:
     bars = shares(rows)
     set_ = "".join(line(row, bar) for row, bar in zip(rows, bars, strict=True))
     kinds = ["told", *(["single"] if len(rows) == 1 and AMOUNT.fullmatch(last_number(rows[0])) else [])]
+    kinds += ["long"] if any(len(row) > 1 and len(row[0]) > BESIDE for row in rows) else []
     across = max(map(len, rows)) + any(bars)
     return f'<pre class="{" ".join(kinds)}" style="--across:{across}">{set_}</pre>'
 

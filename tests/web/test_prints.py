@@ -76,3 +76,8 @@ def test_a_column_is_no_wider_than_what_stands_in_it(typeset):
 )
 def test_what_must_stand_below_each_other_keeps_the_letters_of_code(typeset, text):
     assert typeset(text) == ""
+
+
+def test_what_a_line_is_about_stands_above_its_numbers_where_it_is_long(typeset):
+    assert "long" in typeset("period 12, 19 of 31 next symbols can be known: 0.97\nperiod 5: 0.99")
+    assert "long" not in typeset("period 12: 0.97\nperiod 5: 0.99")

@@ -1,0 +1,25 @@
+"""Where a line of code may go on below itself on a page."""
+
+import importlib
+
+import pytest
+
+
+@pytest.fixture
+def with_lines(monkeypatch, request):
+    monkeypatch.syspath_prepend(request.config.rootpath / "web")
+    return importlib.import_module("listings").with_lines
+
+
+def test_code_goes_on_after_a_bracket_and_before_a_method_of_a_result(with_lines):
+    call = '<span class="n">scores</span><span class="p">(</span><span class="n">x</span><span class="p">)</span>'
+    code = f'{call}<span class="o">.</span><span class="n">softmax</span><span class="p">()</span>'
+    set_ = with_lines(f"<pre><span></span>{code}\n</pre>")
+    assert '(</span><wbr><span class="n">x' in set_
+    assert ')</span><wbr><span class="o">.' in set_
+    assert set_.count("<wbr>") == 2
+
+
+def test_a_name_in_the_prose_goes_on_after_an_underscore_or_a_dot(with_lines):
+    code = '<code class="docutils literal"><span class="pre">nn.multi_head</span></code>'
+    assert "nn.<wbr>multi_<wbr>head</span>" in with_lines(code)

@@ -395,7 +395,7 @@ for name, operation in operations.items():
     print(f"{name}: {near:.2f} ns a number in the cache, {far:.2f} ns in memory")
 assert device.type != "cpu" or slower["scaling"] > 1.3
 # %% [markdown]
-# On each of our processors, scaling took at least twice as long for each number in memory as in the cache, although the arithmetic is the same. So scaling really does wait for memory.
+# On each of our processors, scaling took about twice as long for each number in memory as in the cache, or longer, although the arithmetic is the same. So scaling really does wait for memory.
 #
 # With the exponential it depends on the processor. On most of ours it waited for memory just as scaling did. On one it took about as long in both places, 1.2 to 1.7 ns in different runs, so there the arithmetic was the limit. Which of the two is yours? From the picture alone you could not tell, because whoever counts an exponential as one FLOP finds it under the slope on either machine.
 
@@ -476,7 +476,7 @@ for name, ratio in times.items():
     print(f"{name}: 8 tokens take {ratio:.1f} times as long as 1")
 assert max(times.values()) < 8
 # %% [markdown]
-# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. (That does not make them free. On our processors eight took 3 to 5 times as long as one.) The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one. (On our processors they even gain more than those of the large matrix.) So tokens share something else, too.
+# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. (That does not make them free. On our processors eight took 3 to 6 times as long as one.) The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one. (On our processors they even gain more than those of the large matrix.) So tokens share something else, too.
 
 # %% [markdown]
 # The matrices of the code model are small as well, the largest of them 332 kB, and eight of its tokens take about twice as long as one, or less. What do they share? Each pass calls some 160 operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:

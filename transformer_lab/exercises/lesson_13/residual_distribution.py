@@ -131,13 +131,13 @@ def softmax_of_differences(p, q):
 
 
 @residual_distribution.mistake(
-    "Where p and q are equal, you divide 0 by 0, and get NaN. Rounding may bring that about: return p there."
+    "Where p and q are equal, nothing is missing, and 0 / 0 is NaN. Rounding may bring that about: return p there."
 )
 def nan_where_equal(p, q):
     return normalised((p - q).clamp(min=0))
 
 
-@residual_distribution.mistake("Where p and q are equal, you return zeros, from which nothing can be drawn: return p.")
+@residual_distribution.mistake("Where p and q are equal, zeros are left, and nothing can be drawn from them: return p.")
 def zeros_where_equal(p, q):
     missing = (p - q).clamp(min=0)
     return missing / missing.sum(-1, keepdim=True).clamp(min=1e-9)

@@ -128,7 +128,8 @@ export const STYLE = `
 }
 .tl-machine .tl-spot { position: absolute; pointer-events: none; scroll-margin: 44px 8px 8px; }
 .tl-machine .tl-tip {
-  position: absolute; top: calc(100% + 2px); width: max-content; font-size: 12px; box-sizing: border-box; padding: 1px 8px;
+  position: absolute; top: calc(100% + 2px); width: max-content; box-sizing: border-box;
+  padding: 1px 8px; font-size: 12px;
   border-radius: 4px; background: var(--tl-ink); color: var(--tl-paper);
 }
 .tl-machine .tl-bar button { min-height: 26px; }

@@ -174,7 +174,7 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in as many steps.
 
 # %% [markdown]
-# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not alone. With a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again. With one of 2000 steps it does learn, and its training loss is down to 1.7 by the time the rate has reached 0.0065, but before the rate reaches 0.01 the loss is back at 3.17 (one seed each). So the rate itself matters, too. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
+# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not by itself. With a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again. With one of 2000 steps it does learn, and its training loss is down to 1.7 by the time the rate has reached 0.0065, but before the rate reaches 0.01 the loss is back at 3.17 (one seed each). So the rate itself matters, too. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
 
 # %% [markdown]
 # So pre-norm does not buy a lower loss in a shallow model. What it buys here is a deep model that begins to learn sooner at both rates. At the large rate, only the model with pre-norm learned anything that lasted.
@@ -227,7 +227,7 @@ say_all("RMSNorm")
 assert effect("RMSNorm").abs().max() < 0.02
 
 # %% [markdown]
-# If the lost invariance costs anything, it is less than our 0.03 nats. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and a quarter of the time. So fewer steps can save time, if each of them reads and writes all numbers anew (lesson 13 says more). In our models RMSNorm saves none, because their LayerNorm is torch's, which does all its steps at once.
+# If the lost invariance costs anything, it is less than our 0.03 nats. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and a quarter of the time. So a norm of fewer operations can save time, if each of them reads and writes all numbers anew (lesson 13 says more). In our models RMSNorm saves no time, because their LayerNorm is torch's, which does all its operations in one go.
 
 # %% [markdown]
 # **Exercise 1** (10 minutes, medium). The same norm stands in one more place in many models of today. [Qwen 3](https://arxiv.org/abs/2505.09388) and [Gemma 3](https://arxiv.org/abs/2503.19786) give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight is as long as one head and is shared by all of them. How many heads there are follows from the sizes.
@@ -259,7 +259,7 @@ for gate in (-4.0, 0.0, 2.0):
     print(f"gate {gate:4}: silu {silu(torch.tensor(gate)):5.2f}, passes {passed:5.2f} of 6")
 
 # %% [markdown]
-# A gate far below 0 lets nearly nothing pass, and a gate above 1.28 even enlarges. So the unit *multiplies* two features of $x$. With ReLUs even many units only come near to a product, but two units of a SwiGLU make it exactly, since $\text{silu}(z) - \text{silu}(-z) = z$:
+# A gate far below 0 lets nearly nothing pass, and a gate above 1.28 even enlarges what passes. So the unit *multiplies* two features of $x$. With ReLUs even many units only come near to a product, but two units of a SwiGLU make it exactly, since $\text{silu}(z) - \text{silu}(-z) = z$:
 
 # %%
 a, b = torch.randn(2, 1000)
@@ -628,7 +628,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # ## Quiz
 #
 # <details><summary>1. A model has 32 heads and 8 groups of keys and values. What becomes of its cache, and what of the FLOPs of its scores, compared with 32 groups?</summary>
-# The cache holds a quarter. The FLOPs of the scores stay, because each of the 32 heads still asks one key of every token.
+# The cache is a quarter of the size. The FLOPs of the scores stay the same, because each of the 32 heads still asks one key of every token.
 # </details>
 # <details><summary>2. Why is the hidden width of SwiGLU 8/3 d_model, where it was 4 d_model?</summary>
 # It has three matrices instead of two. At 2/3 of the width both have equally many numbers.
@@ -713,4 +713,4 @@ for name, model in {"free": free, "balanced": balanced}.items():
 assert shares["balanced"].std() < shares["free"].std()
 
 # %% [markdown]
-# Without the loss, the shares of layer 1 drift far apart, whereas those of layer 0 are about as even as before the training. With it, they come close to a quarter in both. For each token the mixture computes as much as the dense network, and it holds twice as many weights. Whether that lowers the loss is a question for a longer training than this one.
+# Without the loss, the shares of layer 1 drift far apart. Those of layer 0 came out even here, but with three other seeds they stayed about as uneven as before the training. With the loss, the shares come close to a quarter in both layers. But for its small router, the mixture computes as much for each token as the dense network, and it holds twice as many weights. Whether that lowers the loss is a question for a longer training than this one.

@@ -83,7 +83,7 @@ def groups_in_turn(query, key, value):
 
 
 @grouped_query_attention.mistake(
-    "The values are dealt out in turn, the keys in blocks. A head reads one group of both."
+    "The values are dealt out in turn, the keys in blocks. A head reads its keys and values from the same group."
 )
 def values_in_turn(query, key, value):
     times = query.size(1) // key.size(1)
@@ -91,7 +91,7 @@ def values_in_turn(query, key, value):
 
 
 @grouped_query_attention.mistake(
-    "The keys are dealt out in turn, the values in blocks. A head reads one group of both."
+    "The keys are dealt out in turn, the values in blocks. A head reads its keys and values from the same group."
 )
 def keys_in_turn(query, key, value):
     times = query.size(1) // key.size(1)

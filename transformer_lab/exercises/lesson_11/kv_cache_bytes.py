@@ -87,8 +87,8 @@ def bits(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):
 
 
 @kv_cache_bytes.mistake(
-    "In your answer it grows with the *square* of the length. So do the scores, but they are computed anew for each "
-    "token; what is kept is a key and a value for each."
+    "In your answer it grows with the *square* of the length. So does the number of scores, but no score is "
+    "kept; what is kept is a key and a value for each token."
 )
 def square_of_the_length(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):
     return 2 * n_layers * n_kv_heads * d_head * length**2 * batch * bytes_per_number

@@ -126,7 +126,7 @@ def standard_deviation(x, weight, eps):
     return by_root(heads, heads.var(-1, correction=0, keepdim=True), weight, eps)
 
 
-@rms_norm.mistake("That is the *sum* of the squares. Its root is the length of the head, √d_head times too much.")
+@rms_norm.mistake("That is the *sum* of the squares. Its root is the length of the head, √d_head times too large.")
 def divided_by_the_length(x, weight, eps):
     heads = in_heads(x, weight)
     return by_root(heads, heads.square().sum(-1, keepdim=True), weight, eps)

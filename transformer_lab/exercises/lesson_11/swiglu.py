@@ -144,7 +144,8 @@ def factor_on_both_sides(x, w_gate, w_up, w_down):
 
 
 @swiglu.mistake(
-    "The gate is a plain *sigmoid*. silu multiplies it by the gate once more, so that an open gate also enlarges."
+    "The gate is a plain *sigmoid*. silu multiplies it by the gate once more, so that an open gate can also "
+    "enlarge what passes."
 )
 def sigmoid_gate(x, w_gate, w_up, w_down):
     gate = (x @ w_gate).clamp(max=7)

@@ -29,8 +29,8 @@ export function sayHeads({ keys, queries, heads, on, at, most, mean }, name) {
   if (!on.length) return [`No head looks for ${query}`, "All are switched off.", ""];
   const who = name.startsWith("encoder") ? `${query} looks most at` : `To write ${query} it looks most at`;
   const each = listed(on.map((head) => heads[head][at][most].toFixed(2)));
-  const who = ofHeads(on.length, heads.length);
-  const of = `Of what ${who} look with, ${key} gets ${each}: the mean is ${mean.toFixed(2)}.`;
+  const several = ofHeads(on.length, heads.length);
+  const of = `Of what ${several} look with, ${key} gets ${each}: the mean is ${mean.toFixed(2)}.`;
   return [
     `${who} ${key}: ${mean.toFixed(2)}`,
     `${on.length > 1 ? of : "One head is on."}${sayOff(heads, on)}`,

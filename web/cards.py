@@ -54,7 +54,7 @@ def head(exercise: Exercise, number: int) -> str:
         f'<div class="exercise" id="exercise-{exercise.name}" data-place="exercise" data-title="{exercise.name}" '
         f'role="group" aria-label="Exercise {exercise.name}">'
         f'<span class="seal" data-seal="{exercise.name}" data-number="{number}"></span><p class="effort">'
-        f"<b>Exercise {number}</b>{''.join(f'<span>{escape(one)}</span>' for one in effort)}</p>"
+        f"<b>Exercise {number}</b>{''.join(f' <span>{escape(one)}</span>' for one in effort)}</p>"
         f'<p class="exercise-title">{to_do} <code>{exercise.name.replace("_", "_<wbr>")}</code></p>'
     )
 

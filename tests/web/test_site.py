@@ -239,6 +239,7 @@ def test_the_search_knows_every_section_by_its_address(pages, site):
         one for one in found if "einundzwanzig" in one[4] and one[:2] == ["lessons/07_training", "the-question"]
     ]
     assert section[2].startswith("07")
+    assert not [id_ for _, id_, _, _, text in found if "minutesdifficulty" in text]  # labels are words of their own
 
 
 # ── lessons ──

@@ -170,8 +170,8 @@ export const FOOT = `
   .tl-machine :is(.tl-hint:not(.tl-told), .tl-tools .tl-long, .tl-verdict s) { display: none; }
   .tl-machine .tl-invites { display: block; font-weight: 650; margin: -8px 0 -4px; }
   .tl-machine .tl-invites div { display: flex; justify-content: space-between; align-items: center; gap: 8px;
-    height: 20px; font-weight: 400; font-size: 13px; color: var(--tl-soft); }
-  .tl-machine .tl-stage .tl-invites button { border: 0; padding: 0 2px; margin: -12px 0; font-size: 13px;
+    min-height: 20px; line-height: 20px; font-weight: 400; font-size: 13px; color: var(--tl-soft); }
+  .tl-machine .tl-stage .tl-invites button { flex: none; border: 0; padding: 0 2px; margin: -12px 0; font-size: 13px;
     text-decoration: underline 1px; text-underline-offset: 3px; }
   .tl-machine .tl-stage:has(.tl-tour:not([hidden])) .tl-invites span { visibility: hidden; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }

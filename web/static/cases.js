@@ -158,7 +158,9 @@ class Cases {
     const hints = hintsOf(this.node.closest(".exercise"));
     const show = element("button", { type: "button", class: "quiet" }, "Show the right answer");
     show.onclick = () => {
-      show.replaceWith(beside(this.table, this.now, value), ...this.reason(hints));
+      const next = element("button", { type: "button", class: "quiet" }, "Next case →");
+      next.onclick = () => this.goOn();
+      show.replaceWith(beside(this.table, this.now, value), ...this.reason(hints), ...(this.count > 1 ? [next] : []));
       hints.remove();
     };
     if (mistake) return [...named(mistake), show];
@@ -167,11 +169,11 @@ class Cases {
     return [heading("Not yet"), perhaps(makers, value), ...(makers.length === 1 ? [] : [hints]), show];
   }
 
-  // Why an answer is right: its drawing, what is asked for in one line, and the last hint.
+  // Why an answer is right: its drawing, what is asked for in one line, and the last hint, unless that asks back.
   reason(hints) {
     const asked = html(this.table.able.replace(/^<p[^>]*>/, "<p><b>What is asked for:</b> "), "div");
     const last = [...hints.querySelectorAll("p")].at(-1);
-    return [...meaning(this.table, this.now), asked, ...(last ? [last] : [])];
+    return [...meaning(this.table, this.now), asked, ...(last && !last.textContent.trim().endsWith("?") ? [last] : [])];
   }
 
   praise() {

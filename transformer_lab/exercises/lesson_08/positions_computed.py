@@ -74,21 +74,6 @@ def prompt_forgotten(prompt, new, cached):
 
 
 @positions_computed.mistake(
-    "With a cache the prompt is missing: its positions are computed as well, in the first step."
-)
-def prompt_forgotten_with_a_cache(prompt, new, cached):
-    return new - 1 if cached else new * prompt + new * (new - 1) // 2
-
-
-@positions_computed.mistake(
-    "With a cache you let the model read the last token as well. It is written, and then the work is done: nothing "
-    "follows it."
-)
-def last_token_read_with_a_cache(prompt, new, cached):
-    return prompt + new if cached else new * prompt + new * (new - 1) // 2
-
-
-@positions_computed.mistake(
     "You compute all positions in every step, with a cache as without. With one, a step computes the newest position "
     "alone, and the first step the prompt."
 )

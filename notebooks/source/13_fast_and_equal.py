@@ -435,7 +435,7 @@ assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # Or is the old matrix faster because a cache still holds it? No: on one of our processors, writing into fourteen old matrices in turn, 940 MB in all, took 31 ms a product, as with a single one, and fresh memory took 55 to 62.
 
 # %% [markdown]
-# So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And of the time that the fused kernel saves on these processors, two to four fifths go into making the large matrices, for which it never asks. The rest we have not taken apart: the kernel reads and writes less, and it is other code altogether.
+# So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And of the time that the fused kernel saves on these processors, two to four fifths go into fresh memory for the large matrices, for which it never asks. The rest we have not taken apart: the kernel reads and writes less, and it is other code altogether.
 
 # %% [markdown]
 # On a GPU the suspects weigh differently. PyTorch [keeps a GPU's memory for reuse](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management), and on an H200 a product took 95 µs whether its memory was fresh or not. In float32, with our one head, the fused kernel was even *slower* there than the plain code, 443 µs against 230.

@@ -64,7 +64,7 @@ DOUBLE = 2 * normal(12, 3, dtype=torch.float64)
         tiles_case("some queries", normal(5, 4), 2 * normal(8, 4), normal(8, 3), 4),
         tiles_case("a remainder", normal(4, 3), 2 * normal(11, 3), normal(11, 5), 4),
         tiles_case("equal sizes", 2 * normal(4, 4), normal(4, 4), normal(4, 4), 3),
-        tiles_case("large scores", 20 * ONE, 9 * counting(4, 1) - 17, counting(4, 1) + 1, 2),
+        tiles_case("large scores", torch.cat([20 * ONE, -20 * ONE]), 9 * counting(4, 1) + 1, counting(4, 1) + 1, 2),
         tiles_case("float64", DOUBLE[:3], DOUBLE[2:9], DOUBLE[5:12, :2], 3),
     ),
     hints=(

@@ -24,6 +24,12 @@ def two_numbers(label: str, a: float, lse_a: float, b: float, lse_b: float) -> C
     return Case(label, given | {"lse_b": torch.tensor(lse_b, device="cpu")})
 
 
+def far_apart(label: str) -> Case:
+    output_a, output_b = normal(2, 2, 3)
+    given = {"output_a": output_a, "lse_a": scores(1000, -1000), "output_b": output_b}
+    return Case(label, given | {"lse_b": scores(-1000, 1000)})
+
+
 merge_partial = Exercise(
     tiled_attention.merge_partial,
     lesson="13",
@@ -48,6 +54,7 @@ merge_partial = Exercise(
         halves("heads and queries", 2, 3, 5, 4),
         halves("large log-sum-exps", 2, 3, at=1000.0),
         halves("far below zero", 2, 3, at=-1000.0),
+        far_apart("one far above the other"),
         halves("float64", 3, 5, dtype=torch.float64),
     ),
     hints=(

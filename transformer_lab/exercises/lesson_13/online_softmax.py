@@ -76,6 +76,17 @@ def rescaled_upside_down(chunks):
     return maximum, total
 
 
+@online_softmax.mistake("You multiply the old sum by old - new. The factor is the exponential of that, exp(old - new).")
+def rescaled_by_the_difference(chunks):
+    maximum = total = None
+    for chunk in chunks:
+        larger = chunk.amax(-1) if maximum is None else torch.maximum(maximum, chunk.amax(-1))
+        new = torch.exp(chunk - larger[..., None]).sum(-1)
+        total = new if total is None else total * (maximum - larger) + new
+        maximum = larger
+    return maximum, total
+
+
 @online_softmax.mistake(
     "Each chunk is measured from its *own* maximum, and these sums are added up. They must all be measured from one."
 )
@@ -89,7 +100,7 @@ def each_from_its_own_maximum(chunks):
 
 
 @online_softmax.mistake(
-    "You take the exponential of whole scores: exp(1000) is infinite. `total` is the sum of exp(score - maximum)."
+    "The sum of exp(score) may be too large to store: exp(1000) is infinite. `total` is that of exp(score - maximum)."
 )
 def without_the_maximum(chunks):
     maximum = total = None

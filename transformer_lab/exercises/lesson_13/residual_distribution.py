@@ -106,7 +106,7 @@ def absolute_difference(p, q):
     return torch.where(total > 0, difference / total, p)
 
 
-@residual_distribution.mistake("p and q have changed places: what is missing is what *p* has beyond q.")
+@residual_distribution.mistake("That is what q has beyond p: it gets *rejected*. Missing is what *p* has beyond q.")
 def exchanged(p, q):
     missing = (q - p).clamp(min=0)
     total = missing.sum(-1, keepdim=True)
@@ -123,6 +123,14 @@ def not_divided(p, q):
 def negative_left_in(p, q):
     total = (p - q).clamp(min=0).sum(-1, keepdim=True)
     return torch.where(total > 0, (p - q) / total, p)
+
+
+@residual_distribution.mistake(
+    "Negative amounts are left in, and with them the differences sum to 0: you divide by nothing but rounding. A token "
+    "that comes too often already gets 0."
+)
+def divided_by_nothing(p, q):
+    return normalised(p - q)
 
 
 @residual_distribution.mistake("You send the differences through a softmax. They are amounts: divide by their sum.")

@@ -99,6 +99,14 @@ def without_an_end(acceptance, n_draft):
     return 1 / (1 - acceptance)
 
 
+@tokens_per_pass.mistake(
+    "You multiply acceptance^k by k, as if it were the chance that *exactly* k tokens stand. It is the chance that the "
+    "first k stand, whatever comes after them."
+)
+def first_k_taken_for_exactly_k(acceptance, n_draft):
+    return sum(k * acceptance**k for k in range(1, n_draft + 2)) + 0.0
+
+
 @tokens_per_pass.mistake("You count as if every drafted token stood.")
 def all_stand(acceptance, n_draft):
     return float(n_draft + 1)

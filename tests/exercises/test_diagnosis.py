@@ -229,6 +229,30 @@ def test_two_mistakes_with_names_are_both_told_if_the_two_changes_make_it_right(
     assert said(exercise, unscaled_over_queries) == "\n- ".join(["Two things are wrong:", *both]) + in_float16
 
 
+def divided_by_eight(query, key, value):
+    """The root of 64, which is right in the case of float16 alone."""
+    weights = (query / 8 @ key.mT).softmax(-1)
+    return weights @ value, weights
+
+
+def test_float16_is_not_blamed_where_it_is_right():
+    exercise = exercises.scaled_dot_product_attention
+    words = said(exercise, divided_by_eight)
+    assert words
+    assert "float16" not in words
+
+
+def larger_of_both(p, q):
+    larger = torch.maximum(p, q)
+    return larger / larger.sum(-1, keepdim=True)
+
+
+def test_a_change_that_hands_an_argument_back_leads_to_no_mistake():
+    """Any answer becomes p where p is returned in its place: that doesn't make it an answer that draws from p."""
+    words = said(exercises.residual_distribution, larger_of_both) or ""
+    assert exercises.residual_distribution.mistakes["from_p_anew"].explanation not in words
+
+
 def without_width_and_steep(step, d_model, warmup_steps):
     return min(1 / step**0.5, step / warmup_steps**0.5)
 

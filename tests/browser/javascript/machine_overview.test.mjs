@@ -17,20 +17,12 @@ const [lit, rows] = [{ encoder: 1, decoder: 0 }, [run.src.length, run.target.len
 const plan = layoutOf({ boxes, width: 1320, rows, lit });
 const named = (ids) => ids.map((id) => fixtures.tokenizer.symbols[id]);
 
-function painted(changes = {}) {
+function painted(changes = {}, on = plan) {
   const noted = notedCanvas();
-  paintMachine(noted.context, plan, {
-    ...{
-      run,
-      lit,
-      off: new Set(),
-      swaps: [],
-      change: () => 0,
-      replaced: run.target.map(() => null),
-      chosen: null,
-      cursor: null,
-    },
+  paintMachine(noted.context, on, {
+    ...{ run, lit, off: new Set(), swaps: [], change: () => 0, chosen: null, cursor: null },
     ...{ names: { written: named(run.target) }, shares: run.src.map(() => 0), looks: () => run.src.map(() => [1]) },
+    replaced: run.target.map(() => null),
     ...changes,
   });
   return noted;
@@ -65,19 +57,7 @@ test("a part has its field's name", () => {
 
 test("a strip has the same pictures, and no words", () => {
   const small = layoutOf({ boxes, width: 360, rows, lit, small: 20 });
-  const noted = notedCanvas();
-  paintMachine(noted.context, small, {
-    ...{
-      run,
-      lit,
-      off: new Set(),
-      swaps: [],
-      change: () => 0,
-      replaced: run.target.map(() => null),
-      chosen: small.items[2],
-    },
-    ...{ names: { written: named(run.target) }, shares: run.src.map(() => 0), looks: () => run.src.map(() => [1]) },
-  });
+  const noted = painted({ chosen: small.items[2] }, small);
   const count = (name) => noted.calls.filter(([call]) => call === name).length;
   assert.deepEqual([noted.texts(), count("drawImage") > 0, count("strokeRect") > 0], [[], true, true]);
 });

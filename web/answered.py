@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable
 
 import answered_later
-from answered_later import heat, tick
-from sketches import ACROSS, arc, box, curve, line, ring, row, seen, word
+from strokes import ACROSS, arc, box, curve, heat, line, ring, row, seen, tick, word
 
 
 def start_here() -> str:

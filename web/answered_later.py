@@ -2,17 +2,8 @@
 
 from html import escape
 
-from sketches import CLINIC, arc, box, curve, line, ring, seen, word
-
-
-def heat(x: float, y: float, wide: float, high: float, share: float) -> str:
-    """A cell that is as full of amber as its share."""
-    edge = f'x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" rx="3"'
-    return f'<rect class="slab" {edge}/><rect class="heat" {edge} style="fill-opacity:{share:.2f}"/>'
-
-
-def tick(x: float, y: float, kind: str = "tick") -> str:
-    return line((x - 12, y), (x - 3, y + 9), (x + 13, y - 9), kind=kind)
+from sketches import CLINIC
+from strokes import arc, box, curve, heat, line, ring, seen, tick, word
 
 
 def swaps() -> str:

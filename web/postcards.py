@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import sketches
+import strokes
 from answered import ANSWERED
 from posters import POSTERS
 
@@ -48,7 +48,7 @@ def postcard(lesson: Mapping[str, Any], answered: bool = False) -> str:
     return (
         f'<div class="postcard"><p class="sent"><span>{BRAND}Transformer Lab</span><span>{lesson["number"]} · '
         f'{lesson["topic"]}</span></p><p class="asked{long}">{inline(lesson["question"])}</p><div class="poster">'
-        f'<svg class="sketch" viewBox="0 0 {sketches.ACROSS} {sketches.DOWN}">{draw()}</svg></div></div>'
+        f'<svg class="sketch" viewBox="0 0 {strokes.ACROSS} {strokes.DOWN}">{draw()}</svg></div></div>'
     )
 
 

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 import sketches
+import strokes
 from guesses import guess
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
@@ -153,7 +154,7 @@ def is_long(lesson: Mapping[str, Any]) -> bool:
 def picture(lesson: Mapping[str, Any], answered: Callable[[], str] | None = None) -> str:
     """The sketch of a lesson's question, or what draws its answer."""
     _, _, alt, asked = POSTERS[lesson["number"]]
-    size = f"0 0 {sketches.ACROSS} {sketches.DOWN}"
+    size = f"0 0 {strokes.ACROSS} {strokes.DOWN}"
     return f'<svg class="sketch" viewBox="{size}" role="img" aria-label="{escape(alt)}">{(answered or asked)()}</svg>'
 
 

@@ -1,63 +1,15 @@
-"""What the posters show: each lesson's question, drawn in threads, ribbons and words, before anything is answered.
-
-A sketch is 520 units wide and 220 high. Its colours are those of the page, by classes that `poster.css` styles.
-"""
+"""What the posters show: each lesson's question, drawn in threads, ribbons and words, before anything is answered."""
 
 import math
-from collections.abc import Iterable, Sequence
 from html import escape
 
-ACROSS, DOWN = 520, 220
-
-
-def word(x: float, y: float, text: str, kind: str = "", anchor: str = "middle") -> str:
-    """A word around a point: in the serif, in a label's type (kind "label") or in that of code (kind "code")."""
-    return f'<text x="{x:g}" y="{y + 7:g}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
-
-
-def line(*points: tuple[float, float], kind: str = "stream") -> str:
-    return f'<path class="{kind}" d="M{"L".join(f"{x:g} {y:g}" for x, y in points)}"/>'
-
-
-def curve(start: tuple[float, float], end: tuple[float, float], kind: str = "edge") -> str:
-    """From left to right, level at both ends."""
-    (x, y), (to, down), middle = start, end, (start[0] + end[0]) / 2
-    return f'<path class="{kind}" d="M{x:g} {y:g}C{middle:g} {y:g} {middle:g} {down:g} {to:g} {down:g}"/>'
-
-
-def arc(start: float, end: float, y: float, kind: str = "edge", rise: float = 0.32) -> str:
-    high = y - 22 - abs(end - start) * rise
-    return f'<path class="{kind}" d="M{start:g} {y:g}C{start:g} {high:g} {end:g} {high:g} {end:g} {y:g}"/>'
-
-
-def box(x: float, y: float, wide: float, high: float, kind: str = "hair", round_: float = 6) -> str:
-    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" rx="{round_:g}"/>'
-
-
-def ring(x: float, y: float, radius: float, kind: str = "ink") -> str:
-    return f'<circle class="{kind}" cx="{x:g}" cy="{y:g}" r="{radius:g}"/>'
-
-
-def row(words: Sequence[str], y: float, left: float = 12, right: float = ACROSS - 12) -> tuple[list[float], str]:
-    """Words in a line, as far apart as their lengths ask for: the middle of each, and the drawing."""
-    sizes = [10 * len(one) + 4 for one in words]
-    gap = (right - left - sum(sizes)) / max(1, len(words) - 1)
-    middles, x = [], left
-    for size in sizes:
-        middles.append(x + size / 2)
-        x += size + gap
-    return middles, "".join(word(x, y, one) for x, one in zip(middles, words, strict=True))
-
-
-def seen(parts: Iterable[str]) -> str:
-    return "".join(parts)
+from strokes import ACROSS, arc, box, curve, line, ring, row, seen, spark, tick, word
 
 
 def start_here() -> str:
     names = [(90, "predict"), (260, "run"), (430, "check")]
-    tick = line((418, 100), (427, 109), (443, 91), kind="tick")
     seals = ring(90, 100, 30) + ring(260, 100, 30) + '<path class="full" d="M260 70a30 30 0 0 0 0 60z"/>'
-    seals += ring(430, 100, 30, "ink full") + tick
+    seals += ring(430, 100, 30, "ink full") + tick(430, 100)
     threads = line((120, 100), (230, 100)) + line((290, 100), (400, 100))
     return threads + seals + seen(word(x, 166, name) for x, name in names)
 
@@ -111,12 +63,6 @@ def masks() -> str:
     words = ("I", "am", "a", "student", ".")
     rows = seen(word(190, 27 + 42 * i, one, anchor="end") for i, one in enumerate(words))
     return rows + seen(window(i, j) for i in range(5) for j in range(5))
-
-
-def spark(x: float, y: float, radius: float) -> str:
-    tips = ((i * math.pi / 8, radius * (0.42 if i % 2 else 1)) for i in range(16))
-    points = "L".join(f"{x + far * math.sin(angle):.1f} {y - far * math.cos(angle):.1f}" for angle, far in tips)
-    return f'<path class="spark" d="M{points}Z"/>'
 
 
 def machine() -> str:

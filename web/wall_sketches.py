@@ -9,21 +9,16 @@ import re
 from collections.abc import Callable, Sequence
 from html import unescape
 
-from sketches import arc, box, curve, line, ring, row, seen, spark, word
+from strokes import arc, box, curve, heat, line, ring, row, seen, spark, word
 
 ACROSS, DOWN = 400, 190
 WORD = re.compile(r'<text x="([-\d.]+)" y="([-\d.]+)" text-anchor="(\w+)"[^>]*>([^<]+)</text>')
 BELL = (0.06, 0.16, 0.56, 0.16, 0.06)
 
 
-def cell(x: float, y: float, size: float, share: float) -> str:
-    edge = f'x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}" rx="3"'
-    return f'<rect class="slab" {edge}/><rect class="heat" {edge} style="fill-opacity:{share:.2f}"/>'
-
-
 def grid(x: float, y: float, size: float, n: int, share: Callable[[int, int], float]) -> str:
     step = size + 2
-    return seen(cell(x + step * s, y + step * t, size, share(t, s)) for t in range(n) for s in range(n))
+    return seen(heat(x + step * s, y + step * t, size, size, share(t, s)) for t in range(n) for s in range(n))
 
 
 def weave(x: float, y: float, wide: float, high: float, ways: Sequence[tuple[int, int, str]], n: int) -> str:
@@ -84,7 +79,7 @@ def masks() -> str:
         for y in range(15 + 34 * t, 42 + 34 * t, 6)
         if (t, s) != (1, 3)
     )
-    leak = cell(110 + 34 * 3, 10 + 34, 32, 0.5) + spark(110 + 34 * 3 + 16, 10 + 34 + 16, 12)
+    leak = heat(110 + 34 * 3, 10 + 34, 32, 32, 0.5) + spark(110 + 34 * 3 + 16, 10 + 34 + 16, 12)
     return seen_ + seen(lid) + leak
 
 

@@ -218,7 +218,13 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     expect(verdict.get_by_role("heading")).to_have_text("Not yet")
     expect(verdict).to_contain_text("One way to arrive at [0, 0, 3]")  # no more: one answer is too little to be sure
     expect(verdict.locator(".beside")).to_have_count(0)
+    answered(exercise, 9, 9, 9)
+    expect(verdict).to_contain_text("no mistake that is known here leads to that")
+    hints = exercise.locator("summary:visible", has_text=re.compile("hint 1 of", re.I))
+    expect(hints).to_have_count(1)  # where the verdict has them, they stand nowhere else
+    expect(verdict.locator("details")).to_have_attribute("open", "")
     verdict.get_by_role("button", name="Show the right answer").click()
+    expect(hints).to_have_count(1)
     expect(verdict.locator(".beside")).to_contain_text("[1, 0, 1]")
     expect(verdict).to_contain_text("What is asked for: Where split_heads puts a feature of a token")
     verdict.get_by_role("button", name="Next case").click()

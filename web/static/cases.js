@@ -83,8 +83,19 @@ class Cases {
     else this.row.append(this.button);
     this.verdict.className = `verdict ${states[this.now]}`;
     this.verdict.replaceChildren(...(this.isDone ? this.finish() : (said[this.now] ?? [])));
+    this.showHintsOnce();
     this.toggle.hidden = !this.formula || this.isDone;
     this.toggle.textContent = this.way === "all" ? "or answer case by case" : "or answer all at once with a formula";
+  }
+
+  get card() {
+    return this.node.closest(".exercise") ?? this.node; // before the page has it
+  }
+
+  // Where a verdict has the hints, they stand nowhere else.
+  showHintsOnce() {
+    const own = hintsOf(this.card);
+    if (own) own.hidden = Boolean(this.verdict.querySelector("details"));
   }
 
   finish() {
@@ -155,13 +166,14 @@ class Cases {
   }
 
   slip({ mistake }, value, tolerance) {
-    const hints = hintsOf(this.node.closest(".exercise"));
+    const hints = hintsOf(this.card)?.cloneNode(true) ?? element("details");
     const show = element("button", { type: "button", class: "quiet" }, "Show the right answer");
     show.onclick = () => {
       const next = element("button", { type: "button", class: "quiet" }, "Next case →");
       next.onclick = () => this.goOn();
       show.replaceWith(beside(this.table, this.now, value), ...this.reason(hints), ...(this.count > 1 ? [next] : []));
       hints.remove();
+      this.showHintsOnce();
     };
     if (mistake) return [...named(mistake), show];
     const makers = makersOf(this.table, this.now, value, tolerance);

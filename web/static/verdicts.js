@@ -39,11 +39,9 @@ export function perhaps(makers, value) {
   return html(`${makers.length} known mistakes give ${given} here: ${all}. Other cases tell them apart.`, "p");
 }
 
-// The hints of a card once more, where they are needed.
-export function hintsOf(card) {
-  const first = [...card.querySelectorAll(".folds > details")].find((one) => /^hint/.test(one.textContent));
-  return first?.cloneNode(true) ?? element("details");
-}
+// The hints of a card, each of which contains the next.
+export const hintsOf = (card) =>
+  [...card.querySelectorAll(".folds > details")].find((one) => /^hint/.test(one.textContent));
 
 export function lines(text) {
   const [first, ...rest] = text.split("\n");

@@ -262,5 +262,5 @@ def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, pr
         near(views[1].values(), start("training"))
         expect(field(views[0])).to_be_hidden()
         expect(views[1].button("resume")).to_be_hidden()
-        shows(views[0].root, "To type a sentence of your own, run the cell")
+        shows(views[0].root, "To type a sentence of your own, run this cell in a notebook")
         assert not re.search("model not found|error displaying", again.page.locator("body").inner_text(), re.IGNORECASE)

@@ -222,7 +222,7 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     expect(verdict).to_contain_text("no mistake that is known here leads to that")
     hints = exercise.locator("summary:visible", has_text=re.compile("hint 1 of", re.I))
     expect(hints).to_have_count(1)  # where the verdict has them, they stand nowhere else
-    expect(verdict.locator("details")).to_have_attribute("open", "")
+    expect(verdict.locator("details").first).to_have_attribute("open", "")
     verdict.get_by_role("button", name="Show the right answer").click()
     expect(hints).to_have_count(1)
     expect(verdict.locator(".beside")).to_contain_text("[1, 0, 1]")

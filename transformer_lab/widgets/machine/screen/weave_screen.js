@@ -173,7 +173,7 @@ export function screenOf({
     element("div", {}, could.node, cutOff.node),
     element("div", {}, tour.node, swapping.node, puzzle.node),
   );
-  const hold = element("div", {}, element("span", {}, "Press to look inside, hold a word to drag it."));
+  const hold = element("div", {}, element("span", {}, "Press to look inside, hold to drag."));
   const invites = element("div", { class: "tl-invites" }, hold, "Cut a part. What does it say then?");
   const [every] = tools;
   const footer = element("div", { class: "tl-tools" }, ...tools, note);

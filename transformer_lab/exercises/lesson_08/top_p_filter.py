@@ -15,6 +15,7 @@ from transformer_lab.exercises.lesson_08.shared import UNTOUCHED
 from transformer_lab.exercises.lesson_08.top_k_filter import top_k_filter
 
 FOUR = torch.tensor([0.1, 0.5, 0.15, 0.25], device="cpu").log()
+BEYOND_1 = torch.tensor([[8.75, -8.0, 1.0, 3.5], [-10.0, 9.25, 3.25, -5.0], [-8.25, 4.5, 9.5, 4.25]], device="cpu")
 
 
 top_p_filter = Exercise(
@@ -36,6 +37,7 @@ top_p_filter = Exercise(
         ),
         Case("p = 1 keeps all", {"logits": FOUR, "p": 1.0}),
         Case("p = 1 keeps all, however improbable", {"logits": torch.tensor([3.0, -200.0, 0.0, -30.0]), "p": 1.0}),
+        Case("p = 1 keeps all, where rounded sums exceed 1", {"logits": BEYOND_1, "p": 1.0}),
         Case("p near 0 keeps one", {"logits": FOUR, "p": 0.01}),
         Case("the same logits, 3 higher", {"logits": FOUR + 3, "p": 0.7}),
         Case(
@@ -95,6 +97,14 @@ def last_one_dropped_but_the_first(logits, p):
 )
 def rounded_sum_reaches_1(logits, p):
     return outside(logits, lambda sorted_: beyond(sorted_, p))
+
+
+@top_p_filter.mistake(
+    "At p = 1 every token must stay. But rounded probabilities may add up to *more* than 1 before the last token, and "
+    "then the rest is dropped: treat p = 1 separately."
+)
+def rounded_sum_exceeds_1(logits, p):
+    return outside(logits, lambda sorted_: sorted_.cumsum(-1) - sorted_ > p)
 
 
 @top_p_filter.mistake("The mask is the wrong way round: the tokens to keep get -inf, and all others are kept.")

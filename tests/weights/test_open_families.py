@@ -221,7 +221,7 @@ def test_what_predicts_further_tokens_is_left_out(case, name, tmp_path):
 @pytest.mark.parametrize(
     ("case", "place", "wrong"),
     [
-        ("llama", "reading.Llama3Scaling.slowed", lambda self, plain, base: plain),
+        ("llama", "angles.Llama3Scaling.slowed", lambda self, plain, base: plain),
         ("mistral", "dense.layer_of", lambda window, *parts: reading.layer_of(None, *parts)),
         ("qwen3", "reading.paired_rows", lambda rows, *_: rows),
         ("olmo2", "dense.SublayerNormResidual", PreNormResidual),

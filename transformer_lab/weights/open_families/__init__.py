@@ -1,7 +1,7 @@
 """The families of open models since Llama: from their configs and tensors to an `OpenModel` and its own.
 
-In reading order: `reading` says what the configs have in common, `dense` has the families with one feed-forward network
-in each layer, `mixtures` those with experts, `hybrid` that whose layers differ in kind.
+In reading order: `angles` and `reading` say what the configs have in common, `dense` has the families with one
+feed-forward network in each layer, `mixtures` those with experts, `hybrid` that whose layers differ in kind.
 """
 
 from transformer_lab.weights.families import Family

@@ -11,6 +11,7 @@ from transformer_lab.models.since_llama.residuals import SandwichResidual, Subla
 from transformer_lab.models.since_llama.soft_cap import CappedLinear
 from transformer_lab.weights import families
 from transformer_lab.weights.families import Config, Tensors, ask
+from transformer_lab.weights.open_families.angles import rope_of, rope_type, rotary_of
 from transformer_lab.weights.open_families.reading import (
     FULL,
     SLIDING,
@@ -23,9 +24,6 @@ from transformer_lab.weights.open_families.reading import (
     neighbours,
     open_model,
     residuals_of,
-    rope_of,
-    rope_type,
-    rotary_of,
     swiglu_of,
     windows_of,
 )

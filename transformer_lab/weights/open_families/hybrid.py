@@ -11,6 +11,7 @@ from transformer_lab.models.since_llama.rope_scaling import PartialRotaryPositio
 from transformer_lab.models.since_llama.routing import GatedNetwork, SharedExperts
 from transformer_lab.nn.blocks import SwiGLU
 from transformer_lab.weights.families import Config, Tensors, ask
+from transformer_lab.weights.open_families.angles import rope_of, rotary_of
 from transformer_lab.weights.open_families.reading import (
     FULL,
     Made,
@@ -22,8 +23,6 @@ from transformer_lab.weights.open_families.reading import (
     neighbours,
     open_model,
     residuals_of,
-    rope_of,
-    rotary_of,
     swiglu_of,
 )
 from transformer_lab.weights.tensor_names import QWEN3_NEXT

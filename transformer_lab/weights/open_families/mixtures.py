@@ -13,6 +13,7 @@ from transformer_lab.models.since_llama.sinks import SinkAttention
 from transformer_lab.nn.blocks import SwiGLU
 from transformer_lab.nn.positions import RotaryPositions
 from transformer_lab.weights.families import Config, Tensors, ask
+from transformer_lab.weights.open_families.angles import rope_of, rope_type, rotary_of
 from transformer_lab.weights.open_families.reading import (
     FULL,
     SLIDING,
@@ -25,9 +26,6 @@ from transformer_lab.weights.open_families.reading import (
     open_model,
     paired_rows,
     residuals_of,
-    rope_of,
-    rope_type,
-    rotary_of,
     swiglu_of,
     windows_of,
 )

@@ -24,6 +24,13 @@ def targets_case(label: str, targets: list[list[int]], pad_id: int, vocab: int) 
     return Case(label, {"logits": 2 * normal(*ids.shape, vocab), "targets": ids, "pad_id": pad_id})
 
 
+def sure_case() -> Case:
+    """Of three words the model is so sure of the first that its loss is 0; behind them is a pad."""
+    logits = torch.tensor([[[0.0, 40.0, 0.0], [1.0, 0.0, 2.0], [0.0, 1.0, 0.5], [0.5, 0.0, 0.0]]])
+    targets = torch.tensor([[1, 2, 1, 0]], device="cpu")
+    return Case("a word that the model is sure of", {"logits": logits, "targets": targets, "pad_id": 0})
+
+
 @partial(
     FindTheBug,
     broken=broken_clinic_08,
@@ -42,6 +49,7 @@ def targets_case(label: str, targets: list[list[int]], pad_id: int, vocab: int) 
         targets_case("no padding", [[1, 2, 3]], 0, 4),
         targets_case("two sentences", [[1, 2, 3, 4], [2, 0, 0, 0]], 0, 5),
         targets_case("another pad_id; 0 is a word", [[0, 5, 1, 3], [4, 2, 3, 3], [1, 3, 3, 3]], 3, 6),
+        sure_case(),
     ),
     hints=(
         "Add one pad to a sentence and see by what factor the loss changes.",
@@ -107,6 +115,15 @@ def logits_of_padding_are_zero(logits, targets, pad_id):
 def small_losses_dropped(logits, targets, pad_id):
     losses = losses_of(logits, targets) * (targets != pad_id)
     return losses[losses >= losses.mean()].mean()
+
+
+@clinic_08.mistake(
+    "The places whose loss is 0 are left out. Those are the padding, but also each word that the model is so sure of "
+    "that its loss rounds to 0, and it is a word like any other."
+)
+def zero_losses_dropped(logits, targets, pad_id):
+    losses = losses_of(logits, targets) * (targets != pad_id)
+    return losses[losses > 0].mean()
 
 
 @clinic_08.mistake(

@@ -90,7 +90,8 @@ def positions_added_again(x, past, encoding):
 
 
 @clinic_09.mistake(
-    "The token asks with a position, but is stored without one: this step and every later one see it that way."
+    "The token asks with a position, but is put behind the past without one: the step that attends to it there, this "
+    "one or a later one, sees it that way."
 )
 def stored_without_position(x, past, encoding):
     new = x + encoding[past.size(1)]
@@ -112,7 +113,10 @@ def new_token_first(x, past, encoding):
     return attend_once(new, torch.cat([new, past], dim=1))
 
 
-@clinic_09.mistake("The token sees itself alone, and nothing of the sentence: the past plays no part.")
+@clinic_09.mistake(
+    "The past is thrown away, and the new token is left alone: the step that attends to that, this one or the next, "
+    "sees nothing of the sentence so far."
+)
 def past_thrown_away(x, past, encoding):
     new = x + encoding[past.size(1)]
     return attend_once(new, new)

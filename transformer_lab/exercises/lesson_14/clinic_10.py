@@ -126,6 +126,16 @@ def two_steps_on_one_table(saved, tokens, targets, rate):
     return table, table
 
 
+@clinic_10.mistake(
+    "The two *tables* are added up after the step, so what was loaded is in the sum twice. Only their gradients are to "
+    "be added."
+)
+def tables_added(saved, tokens, targets, rate):
+    of_embedding, of_output = gradients_of_both(saved, tokens, targets)
+    table = (2 * saved - rate * (of_embedding + of_output)).detach()
+    return table, table
+
+
 @clinic_10.mistake("The step has the wrong sign: it climbs, and the loss grows.")
 def uphill(saved, tokens, targets, rate):
     of_embedding, of_output = gradients_of_both(saved, tokens, targets)

@@ -106,6 +106,20 @@ def only_what_was_seen(sentences, n_training):
     return training, rest[(rest[:, None] == training).all(-1).any(1)]
 
 
+@clinic_12.mistake(
+    "The condition is turned round, and it still asks for *every* training sentence: only what equals all of them "
+    "validates."
+)
+def only_what_equals_all(sentences, n_training):
+    training, rest = sentences[:n_training], sentences[n_training:]
+    return training, rest[(rest[:, None] == training).all(-1).all(1)]
+
+
+@clinic_12.mistake("Nothing is left out any more: whatever repeats a training sentence validates, too.")
+def nothing_left_out(sentences, n_training):
+    return sentences[:n_training], sentences[n_training:]
+
+
 @clinic_12.mistake("Only the last training sentence counts: what repeats an earlier one still validates.")
 def compared_with_the_last(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]

@@ -41,6 +41,8 @@ def cached_model(vocab: int, end_id: int, salt: int = 0):
             )
         if int(positions.min()) < 0:
             raise IndexError("the table of positions has no row below 0")
+        if int(tokens.min()) < 0 or int(tokens.max()) >= vocab:
+            raise IndexError(f"the table of tokens has a row for each id from 0 to {vocab - 1}, and for no other")
         rows = zip(tokens.tolist(), positions.tolist(), mask.tolist(), strict=True)
         return torch.stack([logits_of([seen for seen in zip(*row, strict=True) if seen[2]]) for row in rows]), (
             tokens,

@@ -606,6 +606,23 @@ def test_a_loop_that_a_change_makes_endless_ends_after_so_many_rounds():
     assert dumped(tree) == before, "nothing of it stays in the tree"
 
 
+def ring_as_a_tensor(chunks):
+    n, held, steps = len(chunks), [row[:] for row in chunks], []
+    for adds in (True, False):
+        for s in range(n - 1):
+            sent = [(r, (r - s + (not adds)) % n, held[r][(r - s + (not adds)) % n]) for r in range(n)]
+            for r, c, number in sent:
+                to = (r + 1) % n
+                held[to][c] = held[to][c] + number if adds else number
+            steps.append([row[:] for row in held])
+    return torch.tensor(steps)
+
+
+def test_a_change_that_puts_a_list_into_itself_does_not_end_the_session():
+    verdict = exercises.all_reduce_ring.check(ring_as_a_tensor)
+    assert "`steps` must be a list, but is a Tensor." in verdict.message
+
+
 def test_changes_by_which_an_answer_never_ends_are_given_up(monkeypatch):
     ended = []
     monkeypatch.setattr(loop_limit.EndlessLoop, "__init__", lambda self: ended.append(self))

@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeGuard
 
+import torch
+from torch.overrides import TorchFunctionMode
+
+from transformer_lab.exercises.engine.comparing import is_huge
 from transformer_lab.exercises.engine.time_limit import OutOfTime
 
 MOST_ROUNDS = 5000  # of all loops in one call; no right answer and no mistake takes more than 2520
@@ -14,6 +18,28 @@ NAME = "_one_more_round"  # what each loop begins with
 
 class EndlessLoop(OutOfTime):
     """Raised in a loop that runs for too long."""
+
+
+class WithoutEndlessLists(TorchFunctionMode):
+    """Within the block, no tensor is made of lists that contain one another: torch would end the whole process."""
+
+    MAKERS = (torch.tensor, torch.as_tensor, torch.asarray, torch.Tensor.new_tensor)
+
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
+        if func in self.MAKERS and any(isinstance(x, (list, tuple)) and is_huge(x) for x in args):
+            raise ValueError("these lists have too many parts")
+        return func(*args, **(kwargs or {}))
+
+
+def without_endless_lists(function: Callable) -> Callable:
+    """The function, in which torch makes no tensor of such lists."""
+
+    @functools.wraps(function)
+    def guarded(*arguments: object) -> object:
+        with WithoutEndlessLists():
+            return function(*arguments)
+
+    return guarded
 
 
 class LoopLimit:

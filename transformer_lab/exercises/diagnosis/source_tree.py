@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 from textwrap import dedent
 from types import CodeType, FunctionType
 
-from transformer_lab.exercises.diagnosis.loop_limit import NAME, LoopLimit, bodies_of_loops, limited
+from transformer_lab.exercises.diagnosis.loop_limit import (
+    NAME,
+    LoopLimit,
+    bodies_of_loops,
+    limited,
+    without_endless_lists,
+)
 from transformer_lab.exercises.diagnosis.mutation import Mutation, applied
 
 FILE = "<mutation>"
@@ -27,7 +33,10 @@ class SourceTree:
         self.name = function.__name__
         self.first_line = function.__code__.co_firstlineno
         self.scope = dict(function.__globals__)
-        self.functions = [tree_of(one) for one in with_helpers(function)]
+        functions = with_helpers(function)
+        self.functions = [tree_of(one) for one in functions]
+        called = set().union(*(global_names(one.__code__) for one in functions))
+        self.of_lists = not called.isdisjoint(("tensor", "as_tensor", "asarray", "new_tensor"))
         nodes = [node for tree in self.functions for node in ast.walk(tree)]
         self.parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
         self.loops = {tree: bodies_of_loops(tree) for tree in self.functions}
@@ -46,7 +55,7 @@ class SourceTree:
                 exec(self.code(tree, [one for one in mutations if one.function is tree]), scope)
         function = scope[self.name]
         assert callable(function)
-        return limit.of_each_call(function)
+        return limit.of_each_call(without_endless_lists(function) if self.of_lists else function)
 
     def code(self, tree: ast.FunctionDef, mutations: Sequence[Mutation]) -> CodeType:
         """The code of one function, with the mutations that lie in it. Mutated expressions don't affect its loops."""

@@ -36,6 +36,7 @@ mean_pool = Exercise(
         pool_case("two tokens", counting(1, 2, 3), [2]),
         pool_case("one token, one of padding", counting(1, 2, 3) + 1, [1]),
         pool_case("two texts of different lengths", counting(2, 3, 2) ** 2, [3, 1]),
+        pool_case("a token whose vector is zero", counting(1, 3, 1), [3]),
         pool_case("a text without tokens", counting(2, 2, 2) + 5, [0, 2]),
         Case("padding in the middle", {"hidden": normal(2, 4, 3), "mask": HOLES}),
         pool_case("four texts", normal(4, 6, 5), [6, 2, 5, 1]),
@@ -146,8 +147,25 @@ def the_first_token_if_there_is_one(hidden, mask):
     return hidden[:, 0] * mask[:, :1]
 
 
+@mean_pool.mistake(
+    "You add a small number to every number of tokens, so that none is 0. Then no mean is quite right, which float64 "
+    "shows: take at least 1 instead."
+)
+def a_little_added(hidden, mask):
+    return (hidden * mask[..., None]).sum(1) / (mask.sum(1, keepdim=True).to(hidden.dtype) + 1e-9)
+
+
+@mean_pool.mistake(
+    "You return the vector of each text's *last* token. Models that read from left to right are often used so; asked "
+    "for is the mean of all tokens."
+)
+def the_last_token(hidden, mask):
+    return hidden[torch.arange(len(hidden)), mask.sum(1) - 1]
+
+
 @mean_pool.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, length, width) = floats(generator), sizes(generator, 3, most=9)
     mask = torch.rand(batch, length, generator=generator) < pick(generator, 0.3, 0.8)
+    mask[0, 0] = True  # one token at least, or a loop over the tokens would return nothing that has gradients
     return {"hidden": normal(batch, length, width), "mask": mask}

@@ -259,6 +259,50 @@ def all_rows_of_types(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     return loaded(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate)
 
 
+PERMUTED = (
+    "`unflatten` now names the three before the heads, and `permute` still moves the axes as if it did not: you unpack "
+    "the heads, and not query, key and value."
+)
+
+
+def permuted(fused, n_heads):
+    return fused.unflatten(-1, (3, n_heads, -1)).permute(2, 1, 0, 3)
+
+
+@mend_loading.mistake(PERMUTED)
+def permuted_as_before(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
+    return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, eps, rotate, permuted)
+
+
+@mend_loading.mistake(f"{PERMUTED} Besides: {LAYOUT}")
+def permuted_as_before_without_the_layout(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
+    return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, eps, rotate, permuted, as_it_is)
+
+
+@mend_loading.mistake(
+    "You take the halves of all queries and keys, d_model wide. It is the halves of each *head* that belong together: "
+    "cut into heads first."
+)
+def halves_of_the_width(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
+    def reordered_first(fused, n_heads):
+        query, key, value = fused.chunk(3, -1)
+        parts = (to_neighbours(query), to_neighbours(key), value)
+        return [part.unflatten(-1, (n_heads, -1)).transpose(0, 1) for part in parts]
+
+    return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, eps, rotate, reordered_first, as_it_is)
+
+
+@mend_loading.mistake(
+    "`rotate` is given (T, h, d_head), and takes the axis before the last for the positions: it turns each head by its "
+    "own number. Bring the heads to the front first."
+)
+def turned_by_the_head(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
+    x = word[tokens] + types[0]
+    query, key, value = in_heads(x @ w_qkv, n_heads)
+    query, key = (rotate(to_neighbours(part).transpose(0, 1)).transpose(0, 1) for part in (query, key))
+    return normed(x + attended(query, key, value) @ w_out.T, eps)
+
+
 @mend_loading.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, n_heads, length = floats(generator), number(generator, 2, 5), number(generator, 2, 12)

@@ -109,6 +109,13 @@ def biases_first(weight, bias, n_parts):
     return bias.unflatten(0, (n_parts, -1)), weight.T.unflatten(0, (n_parts, -1))
 
 
+@split_fused_projection.mistake(
+    "`split` takes the *size* of a part, and you hand it the number of parts. `chunk` takes their number."
+)
+def split_by_the_number(weight, bias, n_parts):
+    return torch.stack(weight.split(n_parts, 1)).mT, torch.stack(bias.split(n_parts))
+
+
 @split_fused_projection.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, n_parts = floats(generator), number(generator, 2, 7)

@@ -131,6 +131,31 @@ def without_softmax(logits, tokens, answer_mask):
     return -logits[:, :-1].gather(-1, tokens[:, 1:, None])[..., 0][answer_mask[:, 1:]].mean()
 
 
+@answer_loss.mistake(
+    "Where the logits are far apart, a probability is 0 in your computation, and ln 0 is -∞. Take softmax and "
+    "logarithm in one function."
+)
+def logarithm_of_softmax(logits, tokens, answer_mask):
+    p = logits[:, :-1].softmax(-1).gather(-1, tokens[:, 1:, None])[..., 0]
+    return -p[answer_mask[:, 1:]].log().mean()
+
+
+@answer_loss.mistake(
+    "You divide by *all* tokens that are marked. One at position 0 is predicted by nothing, and never counts."
+)
+def divided_by_all_marked(logits, tokens, answer_mask):
+    return -(log_probs(logits, tokens) * answer_mask[:, 1:]).sum() / answer_mask.sum()
+
+
+@answer_loss.mistake(
+    "`roll` brings what stands at position 0 round to the end, so that the last position is asked for the first token. "
+    "Cut both instead."
+)
+def rolled(logits, tokens, answer_mask):
+    marked = answer_mask.roll(-1, 1)
+    return F.cross_entropy(logits[marked], tokens.roll(-1, 1)[marked])
+
+
 @answer_loss.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, length) = floats(generator), (number(generator, 2, 5), number(generator, 3, 9))

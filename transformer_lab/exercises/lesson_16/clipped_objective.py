@@ -146,6 +146,32 @@ def minimum_of_means(log_probs, old_log_probs, advantages, epsilon):
     return torch.minimum((ratio * a).mean(), (ratio.clamp(1 - epsilon, 1 + epsilon) * a).mean())
 
 
+@clipped_objective.mistake(
+    "The ratio is clipped above alone. A bad token that has become far less likely gains more and more: clip at 1 - ε, "
+    "too."
+)
+def clipped_above_alone(log_probs, old_log_probs, advantages, epsilon):
+    ratio, a = ratio_of(log_probs, old_log_probs), advantages.detach()
+    return torch.minimum(ratio * a, ratio.clamp(max=1 + epsilon) * a).mean()
+
+
+@clipped_objective.mistake(
+    "The logarithm is clipped, from -ε to ε, before the exponential: the ratio then ends at e^ε, and not at 1 + ε."
+)
+def logarithm_clipped(log_probs, old_log_probs, advantages, epsilon):
+    away, a = log_probs - old_log_probs.detach(), advantages.detach()
+    return torch.minimum(away.exp() * a, away.clamp(-epsilon, epsilon).exp() * a).mean()
+
+
+@clipped_objective.mistake(
+    "Tokens whose ratio is beyond 1 ± ε count as 0. Clipped, they keep a value, and one that went the wrong way keeps "
+    "its gradient as well."
+)
+def left_out_beyond(log_probs, old_log_probs, advantages, epsilon):
+    ratio, a = ratio_of(log_probs, old_log_probs), advantages.detach()
+    return (ratio * a * ((ratio - 1).abs() < epsilon)).mean()
+
+
 @clipped_objective.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, shape = floats(generator), (number(generator, 2, 5), number(generator, 2, 6))

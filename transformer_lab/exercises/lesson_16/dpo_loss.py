@@ -74,7 +74,8 @@ def exchanged(chosen, rejected, reference_chosen, reference_rejected, beta):
 
 
 @dpo_loss.mistake(
-    "Where the answers are far apart, σ is 0 in your computation, and ln 0 is -∞. Take both steps in one function."
+    "Where the answers are far apart, what you take the logarithm of is 0 in your computation, or ∞, and the loss is "
+    "infinite. Take both steps of ln σ in one function."
 )
 def logarithm_of_sigmoid(chosen, rejected, reference_chosen, reference_rejected, beta):
     margin = (chosen - reference_chosen.detach()) - (rejected - reference_rejected.detach())
@@ -122,6 +123,23 @@ def reference_added(chosen, rejected, reference_chosen, reference_rejected, beta
 @dpo_loss.mistake("The mean is taken before ln σ: pairs that are right then hide those that are wrong.")
 def mean_first(chosen, rejected, reference_chosen, reference_rejected, beta):
     return loss_of(((chosen - reference_chosen.detach()) - (rejected - reference_rejected.detach())).mean(), beta)
+
+
+@dpo_loss.mistake(
+    "A small number beside σ keeps the logarithm finite, and wrong: where the answers are far apart the loss grows no "
+    "more, so that nothing is learned there. Take both steps of ln σ in one function."
+)
+def a_little_added(chosen, rejected, reference_chosen, reference_rejected, beta):
+    margin = (chosen - reference_chosen.detach()) - (rejected - reference_rejected.detach())
+    return -torch.log(torch.sigmoid(beta * margin) + 1e-8).mean()
+
+
+@dpo_loss.mistake(
+    "You divide, and take a logarithm. The four tensors are logarithms already: ln of a ratio is their difference."
+)
+def logarithm_twice(chosen, rejected, reference_chosen, reference_rejected, beta):
+    gains = [torch.log(a / b.detach()) for a, b in ((chosen, reference_chosen), (rejected, reference_rejected))]
+    return loss_of(gains[0] - gains[1], beta)
 
 
 @dpo_loss.hidden_case

@@ -89,6 +89,24 @@ def one_fewer(rewards):
 
 
 @group_advantages.mistake(
+    "Two things are wrong: by default `std` divides by one fewer than there are samples, and where all samples are "
+    "worth the same, you divide 0 by 0."
+)
+def one_fewer_and_nan(rewards):
+    rewards = rewards.detach()
+    return (rewards - rewards.mean(1, keepdim=True)) / rewards.std(1, keepdim=True)
+
+
+@group_advantages.mistake(
+    "By default `std` divides by one fewer than there are samples; here it is that of the population. And 1e-4 is too "
+    "much to add: it makes all advantages a little too small."
+)
+def one_fewer_and_a_little(rewards):
+    rewards = rewards.detach()
+    return (rewards - rewards.mean(1, keepdim=True)) / (rewards.std(1, keepdim=True) + 1e-4)
+
+
+@group_advantages.mistake(
     "The mean is taken off, and nothing is divided. (Dr. GRPO does it so; here a standard deviation of 1 is asked for.)"
 )
 def not_divided(rewards):

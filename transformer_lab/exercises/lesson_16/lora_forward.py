@@ -114,7 +114,7 @@ def subtracted(x, weight, a, b, alpha):
 @lora_forward.mistake("The change reads what W has made of x. Both read x itself, side by side.")
 def one_after_the_other(x, weight, a, b, alpha):
     out = x @ weight.T
-    return out + alpha / a.size(0) * (out @ b @ a @ weight.T)
+    return out + alpha / a.size(0) * (out @ a.T @ b.T)
 
 
 @lora_forward.hidden_case

@@ -205,6 +205,33 @@ def mean_of_answers(logits, old_log_probs, ref_log_probs, tokens, answer_mask, a
     return -((values * marked).sum(1) / marked.sum(1)).mean()
 
 
+@mend_grpo.mistake(
+    "Prompt and padding count as 0 now, but you still divide by all positions, and the second symptom stays: divide by "
+    "the number of the answers' tokens."
+)
+def divided_by_all_positions(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advantages, epsilon, kl):
+    values = values_of(tokens_said(logits, tokens), old_log_probs, ref_log_probs, advantages, epsilon, kl)
+    return -(values * answer_mask[:, 1:]).mean()
+
+
+@mend_grpo.mistake(
+    "The two models of the past have changed places: ρ compares with the one that drew the answers, the divergence "
+    "with the reference."
+)
+def past_models_exchanged(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advantages, epsilon, kl):
+    said = tokens_said(logits, tokens)
+    return -values_of(said, ref_log_probs, old_log_probs, advantages, epsilon, kl)[answer_mask[:, 1:]].mean()
+
+
+@mend_grpo.mistake(
+    "Logits and tokens are shifted *apart*: each position is asked for the token before the one that it has read. What "
+    "follows position t stands at t + 1."
+)
+def shifted_apart(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advantages, epsilon, kl):
+    before = logits[:, 1:].log_softmax(-1).gather(-1, tokens[:, :-1, None]).squeeze(-1)
+    return -values_of(before, old_log_probs, ref_log_probs, advantages, epsilon, kl)[answer_mask[:, 1:]].mean()
+
+
 @mend_grpo.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (count, length) = floats(generator), [number(generator, low, 7) for low in (2, 4)]

@@ -53,7 +53,10 @@ def picked_with_replacement(n, n_right, k):
     return 1 - (1 - n_right / n) ** k
 
 
-@pass_at_k.mistake("That says whether *any* of the n is right. With fewer picks than n it may be missed.")
+@pass_at_k.mistake(
+    "That says whether *any* of the n is right, 0 or 1; `//`, which rounds a share down to 0, comes to the same. With "
+    "fewer picks than n it may be missed."
+)
 def any_right(n, n_right, k):
     return float(n_right > 0)
 
@@ -93,6 +96,14 @@ def exactly_one(n, n_right, k):
 @pass_at_k.mistake("That is in per cent. A number from 0 to 1 is asked for.")
 def in_per_cent(n, n_right, k):
     return 100 * (1 - comb(n - n_right, k) / comb(n, k))
+
+
+@pass_at_k.mistake(
+    "You add up the chances of the k picks, and stop at 1. Two of them may be right at once, which counts twice, also "
+    "where the sum is below 1."
+)
+def chances_added_up_to_1(n, n_right, k):
+    return min(1.0, k * n_right / n)
 
 
 @pass_at_k.hidden_case

@@ -40,11 +40,14 @@ verifies = Exercise(
         tried("a stop alone", "."),
         tried("behind the stop", "9.9"),
         tried("two answers", "9.8."),
+        tried("another mark for the stop", "9!"),
         tried("a space before it", " 9."),
         tried("a line behind it", "9.\n"),
         tried("all digits, one of them right", "0123456789."),
         tried("the right digit behind a wrong running sum", "31649:9."),
         tried("the right digit behind one sum", "7:9."),
+        tried("a colon and nothing before it", ":9."),
+        tried("a zero before the digit", "31639:09."),
         tried("right sums, a wrong digit", "31639:8."),
         tried("right sums without an answer", "31639."),
         tried("a sum too many", "316399:9."),
@@ -147,6 +150,38 @@ def whole_sum(problem, text):
 @verifies.mistake("It never says True.")
 def never(problem, text):
     return False
+
+
+@verifies.mistake(
+    "In a pattern `.` stands for any character, so that other marks pass for the stop: write `\\.`, or compare texts."
+)
+def any_mark_for_the_stop(problem, text):
+    sums = running_sums(problem)
+    return bool(re.fullmatch(f"({sums}:)?{sums[-1]}.", text))
+
+
+@verifies.mistake("In a pattern `$` also matches in front of a line end: take `re.fullmatch`, or compare texts.")
+def a_line_end_passes(problem, text):
+    sums = running_sums(problem)
+    return bool(re.match(rf"({sums}:)?{sums[-1]}\.$", text))
+
+
+@verifies.mistake(
+    "`text == a or b` compares with a alone: where that fails, it gives b, a text, which counts as true. Write "
+    "`text in (a, b)`."
+)
+def or_of_a_text(problem, text):
+    short, worked = both_forms(problem)
+    return text == short or worked
+
+
+@verifies.mistake(
+    "The text is taken apart at the colon, and a colon with nothing before it passes: the short form has none."
+)
+def a_bare_colon_passes(problem, text):
+    sums = running_sums(problem)
+    work, _, answer = text.rpartition(":")
+    return answer == f"{sums[-1]}." and work in ("", sums)
 
 
 @verifies.hidden_case

@@ -66,7 +66,8 @@ def ring(chunks, adds=None, sent_of=None, copies=True, rounds=2, to=1):
 
 
 @all_reduce_ring.mistake(
-    "Every entry of your list is the same object, so that all of them show the last step. Keep a copy of each."
+    "All entries of your list show the last step. A list that is appended goes on changing, and so do the rows in a "
+    "copy of the outer list alone: copy each row."
 )
 def no_copies(chunks):
     return ring(chunks, copies=False)
@@ -117,6 +118,21 @@ def everything_at_once(chunks):
         total = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(total, passing, strict=True)]
         steps.append(total)
     return steps
+
+
+@all_reduce_ring.mistake(
+    "The second round goes on counting the steps where the first ended, and so sends other chunks: there s begins with "
+    "0 again."
+)
+def counted_on(chunks):
+    return ring(chunks, sent_of=lambda sender, turn, first, n: (sender - turn + 2 * (not first)) % n)
+
+
+@all_reduce_ring.mistake(
+    "You put the rank that *receives* into the formula for the chunk: r is the rank that sends, the one before it."
+)
+def chunk_of_the_receiver(chunks):
+    return ring(chunks, sent_of=lambda sender, turn, first, n: (sender + 1 - turn + (not first)) % n)
 
 
 @all_reduce_ring.hidden_case

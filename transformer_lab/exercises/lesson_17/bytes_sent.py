@@ -140,6 +140,29 @@ def a_step_too_many(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model):
     return formula(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model, sums=sums)
 
 
+@bytes_sent.mistake(
+    "2 (n - 1) / n times the numbers is what *one* rank sends for a sum. All n ranks together send n times as much."
+)
+def one_rank_of_a_sum(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model):
+    return formula(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model, sums=2.0 / n_ranks)
+
+
+@bytes_sent.mistake(
+    "In context parallel a token has a key *and* a value, d_model numbers each: twice as many go round as you count."
+)
+def keys_without_values(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model):
+    return formula(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model, hops=(3 * n_ranks - 2) / 2)
+
+
+@bytes_sent.mistake(
+    "In context parallel each rank has an n-th of the tokens: in one hop all ranks together send each key and value "
+    "once, and not n times."
+)
+def all_tokens_on_each_rank(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model):
+    hops = n_ranks * (3 * n_ranks - 2)
+    return formula(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model, hops=hops)
+
+
 @bytes_sent.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     ranks, parameters, layers = number(generator, 2, 64), number(generator, 2, 10**9), number(generator, 2, 96)

@@ -173,6 +173,32 @@ def without_dropout(weight, inputs, targets, centres, drop, seed):
     return step_with(weight, inputs, targets, centres, 0.0, seed)
 
 
+@mend_data_parallel.mistake(
+    "The sums of the ranks are divided by the number of *ranks*. The loss is the mean over all B rows: divide by B."
+)
+def divided_by_the_ranks(weight, inputs, targets, centres, drop, seed):
+    return len(inputs) / len(centres) * step_with(weight, inputs, targets, centres, drop, seed)
+
+
+@mend_data_parallel.mistake("The sums of the ranks are not divided at all: the gradient is B times as long.")
+def not_divided(weight, inputs, targets, centres, drop, seed):
+    return len(inputs) * step_with(weight, inputs, targets, centres, drop, seed)
+
+
+@mend_data_parallel.mistake(
+    "One generator serves all ranks, one after the other. They draw different numbers now, but ranks on different "
+    "machines cannot share one: each needs its own, with the seed `seed` + r."
+)
+def one_generator_for_all(weight, inputs, targets, centres, drop, seed):
+    n, gradient, generator = len(centres), torch.zeros_like(weight), torch.Generator(inputs.device).manual_seed(seed)
+    for rank in range(n):
+        x, y = inputs[rank::n], targets[rank::n]
+        kept = torch.rand(x.shape, generator=generator) >= drop
+        x = (x - centres[0]) * kept / (1 - drop)
+        gradient = gradient + (2 * x * (x @ weight - y)[:, None]).sum(0) / len(inputs)
+    return gradient
+
+
 @mend_data_parallel.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, n, d = floats(generator), number(generator, 2, 4), number(generator, 2, 5)

@@ -106,11 +106,57 @@ def mean_of_parts(queries, keys, values):
 
 
 @ring_attention.mistake(
+    "You take the mean of what was there and what has come, so that the last part counts for a half. The part whose "
+    "keys fit better counts for more: its sum of exponentials is larger."
+)
+def half_of_what_came(queries, keys, values):
+    return around(queries, keys, values, merge=lambda a, lse_a, b, lse_b: ((a + b) / 2, lse_a))
+
+
+@ring_attention.mistake(
     "The log-sum-exp is not carried on: each part is merged as if what was there before came from the first part alone."
 )
 def log_sum_exp_of_the_first_part(queries, keys, values):
     first = attend(queries, keys, values)[1]
     return around(queries, keys, values, merge=lambda a, lse_a, b, lse_b: (merged(a, first, b, lse_b)[0], first))
+
+
+@ring_attention.mistake(
+    "The log-sum-exp is not carried on: after each merge you remember that of the part that came last, as if there had "
+    "been no others."
+)
+def log_sum_exp_of_the_last_part(queries, keys, values):
+    return around(queries, keys, values, merge=lambda a, lse_a, b, lse_b: (merged(a, lse_a, b, lse_b)[0], lse_b))
+
+
+@ring_attention.mistake(
+    "The log-sum-exp is that of the scores before they are scaled, so that the part with larger scores counts too "
+    "much: divide first."
+)
+def log_sum_exp_before_scaling(queries, keys, values):
+    def part(step):
+        key, value = keys.roll(step, 0), values.roll(step, 0)
+        return attend(queries, key, value)[0], attend(queries, key, value, scale=1.0)[1]
+
+    output, lse = part(0)
+    steps = [output]
+    for step in range(1, len(queries)):
+        output, lse = merged(output, lse, *part(step))
+        steps.append(output)
+    return torch.stack(steps)
+
+
+@ring_attention.mistake(
+    "In step s you turn keys and values by s places *more*. They have moved already: one place in each step."
+)
+def turned_further_each_time(queries, keys, values):
+    output, lse = attend(queries, keys, values)
+    steps = [output]
+    for step in range(1, len(queries)):
+        keys, values = keys.roll(step, 0), values.roll(step, 0)
+        output, lse = merged(output, lse, *attend(queries, keys, values))
+        steps.append(output)
+    return torch.stack(steps)
 
 
 @ring_attention.mistake("The scores are not scaled: each is divided by the root of d.")
@@ -155,6 +201,19 @@ def overflow(queries, keys, values):
         return (e_a * a + e_b * b) / (e_a + e_b), (lse_a.exp() + lse_b.exp()).log()
 
     return around(queries, keys, values, merge=merge)
+
+
+@ring_attention.mistake(
+    "The numbers are right while e^score is one that can be stored. With large scores it is infinite, and ∞ / ∞ is "
+    "NaN: take the largest score off first, or carry a log-sum-exp."
+)
+def overflow_of_sums(queries, keys, values):
+    above, below, steps = 0, 0, []
+    for step in range(len(queries)):
+        e = (queries @ keys.roll(step, 0).mT / queries.size(-1) ** 0.5).exp()
+        above, below = above + e @ values.roll(step, 0), below + e.sum(-1, keepdim=True)
+        steps.append(above / below)
+    return torch.stack(steps)
 
 
 @ring_attention.hidden_case

@@ -107,6 +107,18 @@ def transposed(w_up, w_down, n):
     return w_up.T.unflatten(0, (n, -1)), w_down.T.unflatten(1, (n, -1)).transpose(0, 1)
 
 
+@split_columns_rows.mistake(
+    "`split` takes the *size* of a part, and you hand it the number of ranks. `chunk` takes the number of parts."
+)
+def split_by_the_number(w_up, w_down, n):
+    return torch.stack(w_up.split(n, 1)), torch.stack(w_down.split(n, 0))
+
+
+@split_columns_rows.mistake("Each rank has all of w_up: it makes features that its rows of w_down do not read.")
+def all_of_the_first(w_up, w_down, n):
+    return torch.stack([w_up] * n), w_down.unflatten(0, (n, -1))
+
+
 @split_columns_rows.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, n, d_model = floats(generator), number(generator, 1, 5), number(generator, 1, 6)

@@ -59,7 +59,7 @@ def by_hand(*rows: list[float]) -> torch.Tensor:
         unit_case("20 to be let pass", 4.0, 0.1, 5.0),
         gate_case("as many hidden units as features", normal(3, 4), 4),
         gate_case("a batch of sentences", normal(2, 5, 6), 9),
-        gate_case("large numbers, of both signs", 6 * normal(4, 3), 7),
+        gate_case("large numbers, of both signs, in float64", 6 * normal(4, 3, dtype=torch.float64), 7),
         gate_case("a square batch", normal(5, 5, 5), 5),
         gate_case("float64", normal(3, 2, 4, dtype=torch.float64), 6),
     ),

@@ -25,14 +25,15 @@ def broken_tiles(query, key, value, tile):
     return output / total[:, None]
 
 
-def tiles_case(label: str, query: Tensor, key: Tensor, value: Tensor, tile: int) -> Case:
-    return Case(label, {"query": query, "key": key, "value": value, "tile": tile})
+def tiles_case(label: str, query: Tensor, key: Tensor, value: Tensor, tile: int, loose: bool = False) -> Case:
+    return Case(label, {"query": query, "key": key, "value": value, "tile": tile}, loose)
 
 
 ONE = torch.ones(1, 1, device="cpu")
 
 
 DOUBLE = 2 * normal(12, 3, dtype=torch.float64)
+FAR_BELOW = counting(2, 1).double() - 2000
 
 
 @partial(
@@ -59,6 +60,7 @@ DOUBLE = 2 * normal(12, 3, dtype=torch.float64)
         tiles_case("three keys in tiles of two", normal(1, 2), normal(3, 2), normal(3, 2), 2),
         tiles_case("a tile wider than all keys", normal(2, 3), normal(4, 3), normal(4, 2), 7),
         tiles_case("scores far below zero", 20 * ONE, counting(2, 1) / 10 - 10, counting(2, 1) + 1, 1),
+        tiles_case("scores of about -2000", ONE.double(), FAR_BELOW, DOUBLE[:2, :1], 1, loose=True),
         tiles_case("ever better keys", ONE, counting(6, 1), normal(6, 2), 2),
         tiles_case("ever worse keys", ONE, -counting(6, 1), normal(6, 2), 2),
         tiles_case("some queries", normal(5, 4), 2 * normal(8, 4), normal(8, 3), 4),

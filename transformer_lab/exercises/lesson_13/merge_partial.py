@@ -25,9 +25,9 @@ def two_numbers(label: str, a: float, lse_a: float, b: float, lse_b: float) -> C
 
 
 def far_apart(label: str) -> Case:
-    output_a, output_b = normal(2, 2, 3)
-    given = {"output_a": output_a, "lse_a": scores(1000, -1000), "output_b": output_b}
-    return Case(label, given | {"lse_b": scores(-1000, 1000)})
+    output_a, output_b = normal(2, 3, 3)
+    given = {"output_a": output_a, "lse_a": scores(1000, -1000, -1000), "output_b": output_b}
+    return Case(label, given | {"lse_b": scores(-1000, 1000, -1001)})  # and one query far below the others
 
 
 merge_partial = Exercise(

@@ -37,6 +37,7 @@ online_softmax = Exercise(
         chunks_case("the maximum grows", scores(0, 1), scores(2), scores(4, 3, 4)),
         chunks_case("all scores are negative", scores(-3, -2), scores(-5, -4, -2)),
         chunks_case("large scores", scores(900, 1000), scores(1001, -1000)),
+        chunks_case("a row far below", torch.stack([scores(900), scores(-901)]), scores(901, -900)[:, None]),
         chunks_case("two rows", normal(2, 3), normal(2, 4)),
         chunks_case("heads and queries", 3 * normal(2, 3, 5), 3 * normal(2, 3, 1), 3 * normal(2, 3, 4)),
         chunks_case("many chunks of one score", *(2 * normal(12, 4, 1)).unbind(0)),

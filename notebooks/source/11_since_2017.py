@@ -351,7 +351,7 @@ assert effect("RoPE").max() < -0.15
 assert last("RoPE", longer).max() < -0.15
 
 # %% [markdown]
-# In two layers this is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there with either norm, and after 800 steps as well. Its size depends on the rate and on the length of the training. At a third of our rate it is below 0.1 nats after 200 steps (three seeds), and at our own rate 0.11 to 0.12 are left after 2000 (two seeds).
+# In two layers this is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there with either norm, and after 800 steps as well. Its size depends on the rate and on the length of the training. At a third of our rate it was 0.05 to 0.13 nats after 200 steps (four seeds), and at our own rate 0.11 to 0.12 are left after 2000 (two seeds).
 #
 # But is it the *turning* that helps? RoPE differs from the sine in more than one way, so we need controls. Two more models have everything of today's block except for RoPE. One learns a vector for each position, as GPT-2 does, and adds it where the sine is added. The other gets no positions at all, and finds some order only through the causal mask.
 

@@ -113,8 +113,8 @@ def unbiased(x, weight, bias, eps):
 
 
 @layer_norm.mistake(
-    "Mean and variance have lost their last axis, so that they line up with the wrong one. With several vectors this "
-    "fails or, worse, silently subtracts the mean of another vector. `keepdim=True` keeps the axis."
+    "The mean, the variance or both have lost the last axis, so that they line up with the wrong one. With several "
+    "vectors this fails or, worse, silently takes the numbers of another vector. `keepdim=True` keeps the axis."
 )
 def axis_lost(x, weight, bias, eps):
     return scaled(x, x.mean(-1), x.var(-1, correction=0), weight, bias, eps)

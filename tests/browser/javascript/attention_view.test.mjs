@@ -18,3 +18,9 @@ for (const { name, scores, T, S, options, map } of fixtures.maps) {
 test("the fixtures have every stage", () => {
   assert.deepEqual(new Set(fixtures.maps.map(({ options }) => options.stage)), new Set(attention.STAGES));
 });
+
+test("the last query is chosen at first, unless it only ends a text", () => {
+  assert.equal(attention.lastWord(["the", "cat", "saw", "the", "cat"]), 4);
+  assert.equal(attention.lastWord(["begin", "ein", "zig", "end"]), 2);
+  assert.equal(attention.lastWord(["end"]), 0);
+});

@@ -39,6 +39,12 @@ export function stageMap(scores, T, S, { stage, divisor, temperature, causal }) 
   });
 }
 
+// The query that is chosen at first: the last, for which no mask of the future hides a key, unless it only ends a text.
+export function lastWord(queries) {
+  const last = queries.findLastIndex((name) => !["end", "eos", "<eos>", "pad", "."].includes(name));
+  return Math.max(last, 0);
+}
+
 const SAYS = {
   scores: "score = q · k, the dot product of a query and a key",
   scaled: "scaled = score / √dₖ / temperature",
@@ -58,7 +64,7 @@ const EQUATION = [
 ];
 const WIDE = 50; // a cell of the output
 const EACH = 1900; // milliseconds for which a step is seen when they play
-const START = { layer: 0, head: 0, stage: "weights", temperature: 1, scaled: true, causal: false, query: 0 };
+const START = { layer: 0, head: 0, stage: "weights", temperature: 1, scaled: true, causal: false };
 
 export default {
   render({ model, el }) {
@@ -69,7 +75,7 @@ export default {
     const [queries, keys, d_k] = [model.get("queries"), model.get("keys"), model.get("d_k")];
     const [features, value] = [model.get("features"), model.get("value") && tensor(model.get("value")).data];
     const stages = value ? [...STAGES, "output"] : STAGES;
-    const start = { ...START, causal: model.get("causal") };
+    const start = { ...START, causal: model.get("causal"), query: lastWord(queries) };
     const now = { ...start };
 
     const values = () => {

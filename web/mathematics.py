@@ -4,13 +4,13 @@ math-core writes the MathML that browsers draw themselves; the font is STIX Two 
 formulas use, so that they look alike on phones and systems without a font for mathematics.
 """
 
-from itertools import pairwise
 from pathlib import Path
 
 import ziamath
 from docutils import nodes
 from fontTools import subset
 from fontTools.ttLib import TTFont
+from formula_lines import SHORT, lines, parts
 from math_core import LatexToMathML
 from sphinx.application import Sphinx
 
@@ -18,7 +18,7 @@ FONT = Path(ziamath.__file__).with_name("fonts") / "STIXTwoMath-Regular.ttf"
 # Letters and digits; Greek; accents; punctuation, arrows, operators; brackets; italic, bold and script letters.
 LETTERS = "U+20-7E,U+A0-FF,U+391-3F6,U+2016-2044,U+2061-2064,U+207A-208E,U+210A-2133,U+2190-21D5,U+2200-22EF"
 BRACKETS = "U+2308-230B,U+23DC-23E1,U+27E8-27E9,U+2A00-2A02,U+1D400-1D467,U+1D49C-1D4CF,U+1D6A4-1D71B"
-SHORT, LEAST = 24, 8  # letters of a formula that is never cut, and of its parts
+GAP = "&emsp;&emsp; "  # between two formulas of one line
 convert = LatexToMathML()
 
 
@@ -28,25 +28,17 @@ def mathml(tex: str, block: bool) -> str:
 
 
 def visit_inline(self, node: nodes.math) -> None:
-    self.body.append(" ".join(mathml(part, block=False) for part in parts(node.astext())))
+    tex = node.astext()
+    self.body.append(" ".join(mathml(part, block=False) for part in parts(tex, {"="}, SHORT)))
     raise nodes.SkipNode
 
 
-def parts(tex: str) -> list[str]:
-    """A formula in the text, cut where its line may break: before each `=` outside of brackets, as in print.
-
-    Browsers do not break a formula, and a telephone is narrower than some.
-    """
-    depth, starts = 0, [0]
-    for place, letter in enumerate(tex):
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "=" and depth == 0 and place > starts[-1] + LEAST and len(tex) > SHORT:
-            starts.append(place)
-    return [part for start, end in pairwise([*starts, len(tex)]) if (part := tex[start:end].strip())]
-
-
 def visit_block(self, node: nodes.math_block) -> None:
-    self.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>\n')
+    html = ""
+    for formula in node.astext().split(r"\qquad"):
+        pieces = (f"{{}}{part}" if part[0] in "+-" else part for part in lines(formula.strip()))  # {}: room before it
+        html += GAP * bool(html) + " ".join(mathml(part, block=True) for part in pieces)
+    self.body.append(f'<div class="math">{html}</div>\n')
     raise nodes.SkipNode
 
 

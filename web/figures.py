@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 from night import of_night
 from panels import Box, panels
 from PIL import Image
+from stacked import with_parts
 
 STORED = re.compile(r'<img alt="([^"]*)" width="(\d+)" src="data:image/svg\+xml')
 DRAWING = re.compile(r'<p><img alt="([^"]+)" src="[^"]+\.svg"[^>]*>\s*</p>')
@@ -37,7 +38,7 @@ def hang_figures(page: NotebookNode, folder: Path, name: str) -> None:
 def with_plates(body: str) -> str:
     """A page's HTML in which its drawings, too, say what is to be seen in them and are handed on."""
     numbers = count(1)
-    return DRAWING.sub(lambda found: plate(found[0], found[1], f"drawing-{next(numbers)}"), body)
+    return DRAWING.sub(lambda found: plate(with_parts(found[0]), found[1], f"drawing-{next(numbers)}"), body)
 
 
 def plate(picture: str, alt: str, id_: str) -> str:

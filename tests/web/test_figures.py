@@ -115,3 +115,23 @@ def test_a_figure_is_two_files_and_its_description(web, tmp_path):
     assert names == ["07_training-1-0-day.png", "07_training-1-0-night.png"]
     assert html.count('alt="a &quot;b&quot;"') == 2
     assert all((tmp_path / "figures" / name).exists() for name in names)
+
+
+def test_the_parts_of_a_drawing_are_windows_onto_it_and_do_not_overlap(web):
+    for name, parts in web("stacked").PARTS.items():
+        width, height = map(
+            int, re.search(r'width="(\d+)" height="(\d+)"', (ROOT / f"img/{name}.svg").read_text()).groups()
+        )
+        seen = np.zeros((height, width), int)
+        for left, top, wide, high in parts:
+            assert left + wide <= width
+            assert top + high <= height
+            seen[top : top + high, left : left + wide] += 1
+        assert seen.max() == 1, name
+        assert min(358 / wide for _, _, wide, _ in parts) * 14 > 12, f"{name}: words of 12 pixels on a phone"
+
+
+def test_a_drawing_with_parts_has_them_below_itself_and_another_stays_as_it_is(web):
+    drawing = '<p><img alt="two" src="../_images/{}.svg" /></p>'
+    assert web("stacked").with_parts(drawing.format("01_lookup")).count("<img") == 3
+    assert web("stacked").with_parts(drawing.format("02_heads")) == drawing.format("02_heads")

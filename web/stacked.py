@@ -1,0 +1,41 @@
+"""The parts of a drawing that stand beside each other, so that a phone shows one below the other.
+
+A part is a window of (left, top, width, height) onto the drawing, in its own pixels, and loses nothing but the card
+around it and the lines between the parts.
+"""
+
+import re
+
+Part = tuple[int, int, int, int]
+
+PARTS: dict[str, tuple[Part, ...]] = {
+    "01_lookup": ((8, 8, 392, 362), (400, 8, 392, 362)),
+    "01_paths": ((8, 8, 404, 222), (412, 8, 380, 222)),
+    "04_blocks": ((8, 8, 248, 396), (260, 8, 280, 396), (543, 8, 250, 396)),
+    "05_masks": ((8, 8, 392, 242), (400, 8, 392, 242), (290, 250, 220, 28)),
+    "07_shift": ((8, 8, 405, 300), (415, 8, 378, 300)),
+    "08_cache": ((8, 8, 391, 320), (401, 8, 391, 320), (146, 330, 310, 26), (462, 330, 250, 26)),
+    "09_context": (
+        (8, 8, 262, 332),
+        *((273, 8, 256, 180), (273, 312, 256, 28)),
+        *((531, 8, 262, 110), (531, 312, 262, 28), (270, 350, 260, 28)),
+    ),
+}
+IMAGE = re.compile(r'<p><img alt="(?P<alt>[^"]+)" src="(?P<src>[^"]*?(?P<name>\w+)\.svg)"[^>]*>\s*</p>')
+WIDTH = 800  # of every drawing
+
+
+def with_parts(html: str) -> str:
+    """A drawing as it is and, if it has parts, these, of which a page shows the one or the others."""
+    found = IMAGE.fullmatch(html.strip())
+    if not found or found["name"] not in PARTS:
+        return html
+    parts = "".join(part(found["src"], *window) for window in PARTS[found["name"]])
+    return f'{html}<div class="stacked" role="img" aria-label="{found["alt"]}">{parts}</div>'
+
+
+def part(src: str, left: int, top: int, width: int, height: int) -> str:
+    """A window onto a drawing, by shares of its own width and height, so that it may have any size."""
+    style = f"--own:{width}px;aspect-ratio:{width}/{height}"
+    moved = f"width:{100 * WIDTH / width:.3f}%;left:{-100 * left / width:.3f}%;top:{-100 * top / height:.3f}%"
+    return f'<div style="{style}"><img alt="" loading="lazy" src="{src}" style="{moved}"></div>'

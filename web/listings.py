@@ -9,8 +9,9 @@ function that says in a sentence what it does, and of which the prose does not s
 import re
 from collections.abc import Iterator
 from functools import partial
+from html import unescape
 
-from prints import typeset
+from prints import MARGIN, SLIM, typeset
 
 LISTING = re.compile(
     r'(?P<said>output (?:stream|text_plain)[^>]*>\s*<div class="highlight">)?<pre><span></span>(?P<text>.*?)\n</pre>',
@@ -22,6 +23,9 @@ BEGINS = {
 }
 DEFINED = re.compile(r"(?:def|class) (\w+)")
 ONE_LINE = re.compile(r'\s+""".*"""$')  # a docstring
+BESIDE_TEXT = 86  # letters of code that is no wider than the text, so that what it prints can stand in the margin
+WIDEST = 80  # letters of a line in columns: what is longer is a text
+APART = re.compile(r"\S {2,}\S")
 LONG = 7  # lines of a function below what it says of itself
 NEW_LINE = "\n"
 WORD = re.compile(r"\w+")
@@ -42,16 +46,30 @@ def with_lines(body: str) -> str:
 def lined(found: re.Match[str], spoken_of: set[str]) -> str:
     said, text = found["said"] or "", found["text"]
     if said:
-        return said + (typeset(text) or f'<pre class="columns">{boxes(text.split(NEW_LINE))}</pre>')
+        return said + (typeset(text) or kept(text))
     html, at = "", 0
     lines = text.split(NEW_LINE)
+    pre = f'<pre class="{SLIM}">' if widest(lines) <= BESIDE_TEXT else "<pre>"
     for name, begin, end in long_bodies([TAG.sub("", one) for one in lines]):
         if name.lower() not in spoken_of:
             count = sum(bool(TAG.sub("", one).strip()) for one in lines[begin:end])
             summary = f'<summary aria-label="{count} more lines of {name}" data-more="{count} more lines"></summary>'
-            body = f'<details class="rest">{summary}<pre>{boxes(lines[begin:end])}</pre></details>'
-            html, at = f"{html}<pre>{boxes(lines[at:begin])}</pre>{body}", end
-    return html + (f"<pre>{boxes(lines[at:])}</pre>" if at < len(lines) else "")
+            body = f'<details class="rest">{summary}{pre}{boxes(lines[begin:end])}</pre></details>'
+            html, at = f"{html}{pre}{boxes(lines[at:begin])}</pre>{body}", end
+    return html + (f"{pre}{boxes(lines[at:])}</pre>" if at < len(lines) else "")
+
+
+def kept(text: str) -> str:
+    """A print in the letters of code: in columns, where letters stand below others, else as lines that may wrap."""
+    lines = text.split(NEW_LINE)
+    is_table = widest(lines) <= WIDEST and any(APART.search(one.strip()) for one in lines)
+    kinds = ["columns"] if is_table else []
+    kinds += [SLIM] if widest(lines) <= MARGIN else []
+    return f'<pre class="{" ".join(kinds)}">{boxes(lines)}</pre>'
+
+
+def widest(lines: list[str]) -> int:
+    return max(len(unescape(TAG.sub("", one))) for one in lines)
 
 
 def long_bodies(code: list[str]) -> Iterator[tuple[str, int, int]]:

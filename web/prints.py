@@ -14,9 +14,12 @@ LIST = re.compile(r"\[([-+\d., e]*\d[-+\d., e]*)\]")
 APART = re.compile(r" {2,}(?![-+\d ])")  # letters that stand below others
 AMOUNT = re.compile(r"[-+]?\d(?=.).*")  # no verdict, and no digit that only counts
 CROWDED = re.compile(r"\w {2,}[-+]?\d+ *$|\d +\d")  # two columns that are not told apart
+TABLE = re.compile(r"\d {2,}\S")  # a number above or below others
 SHARE = re.compile(r"^\s*(\d+(?:\.\d+)?)(?: to +(\d+(?:\.\d+)?))?( %)?(.*)$")
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 LONGEST = 24  # lines of a print that is set
+MARGIN, BAR = 46, 16  # letters of a print that has room in the margin, beside its code; and how many a bar takes
+SLIM = "slim"  # the class of such a print
 BESIDE = 20  # letters that leave room for numbers beside them on a phone
 Row = list[str]
 
@@ -26,17 +29,22 @@ def typeset(escaped: str) -> str:
     lines = unescape(escaped).rstrip("\n").split("\n")
     if len(lines) > LONGEST or any(re.match(r"\s*(\[\[|array|tensor)", line) for line in lines):
         return ""
-    rows = labelled(lines) or in_columns(lines)
-    if any(APART.search(cell.strip()) for row in rows for cell in row) or any(map(is_crowded, rows)):
+    rows = next(filter(can_be_set, (labelled(lines), in_columns(lines), below_labels(lines))), [])
+    if not rows:
         return ""
-    if 2 * sum(map(bool, map(count, rows))) < len(rows):
-        return ""  # a text
     bars = shares(rows)
     set_ = "".join(line(row, bar) for row, bar in zip(rows, bars, strict=True))
-    kinds = ["told", *(["single"] if len(rows) == 1 and AMOUNT.fullmatch(last_number(rows[0])) else [])]
+    kinds = ["printed", *(["single"] if len(rows) == 1 and AMOUNT.fullmatch(last_number(rows[0])) else [])]
     kinds += ["long"] if any(len(row) > 1 and len(row[0]) > BESIDE for row in rows) else []
+    kinds += [SLIM] if max(map(len, lines)) + BAR * any(bars) <= MARGIN else []
     across = max(map(len, rows)) + any(bars)
     return f'<pre class="{" ".join(kinds)}" style="--across:{across}">{set_}</pre>'
+
+
+def can_be_set(rows: list[Row]) -> bool:
+    """Whether no letters of these rows must stand below others, and numbers are what most of them say."""
+    apart = any(APART.search(cell.strip()) for row in rows for cell in row) or any(map(is_crowded, rows))
+    return not apart and 2 * sum(map(bool, map(count, rows))) >= max(1, len(rows))
 
 
 def is_crowded(row: Row) -> bool:
@@ -61,6 +69,15 @@ def in_columns(lines: list[str]) -> list[Row]:
         return [[line] for line in lines]
     columns = [narrowed([line[start:end].rstrip() for line in padded]) for start, end in pairwise([*begins, wide])]
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def below_labels(lines: list[str]) -> list[Row]:
+    """Lines that begin with labels of one width, which only spaces fill up; nothing where they do not."""
+    widths = range(2, min(map(len, lines)))
+    edge = next((at for at in widths if all(one[at - 1] == " " != one[at] for one in lines)), 0)
+    if not any(one[:edge].endswith("  ") for one in lines) or any(TABLE.search(one[edge:]) for one in lines):
+        return []
+    return [[one[:edge].rstrip(), one[edge:]] for one in lines]
 
 
 def narrowed(column: list[str]) -> list[str]:

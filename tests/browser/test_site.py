@@ -418,10 +418,23 @@ def test_every_lesson_is_reached_with_the_tab_key(page, site):
 def test_a_drawing_on_a_phone_is_large_enough_to_be_read_and_scrolls_by_itself(page, site):
     page.set_viewport_size({"width": 360, "height": 900})
     page.goto(f"{site}lessons/01_attention.html")
-    drawing = page.locator("article p > img").first
+    drawing = page.locator("article p > img:visible").first
     assert drawing.bounding_box()["width"] >= 540
     room = drawing.locator("..")
     assert room.evaluate("room => [room.scrollWidth > room.clientWidth, room.tabIndex]") == [True, 0]
+    assert page.evaluate(TOO_WIDE) == []
+
+
+def test_halves_of_a_drawing_stand_one_below_the_other_on_a_phone(page, site):
+    page.goto(f"{site}lessons/01_attention.html")
+    halves = page.locator(".stacked > div")
+    whole = page.locator(".plate > p:has(+ .stacked)").first
+    assert [whole.is_visible(), halves.first.is_visible()] == [True, False]
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert [whole.is_visible(), halves.first.is_visible()] == [False, True]
+    first, second = halves.nth(0).bounding_box(), halves.nth(1).bounding_box()
+    assert second["y"] >= first["y"] + first["height"]
+    assert min(first["width"], second["width"]) > 330
     assert page.evaluate(TOO_WIDE) == []
 
 
@@ -470,20 +483,37 @@ def test_prose_and_code_begin_at_one_edge_and_no_code_ends_beyond_the_cards(page
     assert {round(left) for left in inked} == {round(box["left"]) for box in boxes}
 
 
-def test_one_number_stands_beside_its_code_and_more_of_them_below_it(page, site):
+def test_short_prints_stand_in_the_margin_of_their_code_and_long_ones_below_it(page, site):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{site}lessons/10_inside.html")
     where = """all => all.filter(one => one.checkVisibility()).map(one => {
         const code = one.closest(".cell").querySelector(".cell_input").getBoundingClientRect();
-        const told = one.getBoundingClientRect();
-        return [told.left >= code.right, told.top >= code.bottom];
+        const printed = one.getBoundingClientRect();
+        return [printed.left >= code.right, printed.top >= code.bottom];
     })"""
-    told = page.locator(".cell:has(> .cell_input) .told.single").evaluate_all(where)
-    assert [True, False] in told
-    assert set(map(tuple, page.locator(".cell:has(> .cell_input) .told:not(.single)").evaluate_all(where))) == {
-        (False, True)
-    }
+    both = page.locator(".cell:has(> .cell_input pre.slim) > .cell_output:last-child pre.slim").evaluate_all(where)
+    assert len(both) > 3
+    assert set(map(tuple, both)) == {(True, False)}
+    long = page.locator(".cell:has(> .cell_input) > .cell_output pre.printed:not(.slim)").evaluate_all(where)
+    assert set(map(tuple, long)) == {(False, True)}
     assert page.evaluate(TOO_WIDE) == []
+
+
+def test_a_lesson_has_one_edge_for_its_text_and_one_for_all_that_is_wide(page, site):
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(f"{site}lessons/02_multi_head_attention.html")
+    right = "all => all.filter(one => one.checkVisibility()).map(one => Math.round(one.getBoundingClientRect().right))"
+    (text,) = {*page.locator("article section > p:not(:has(img))").evaluate_all(right)}
+    (wide,) = {*page.locator(".exercise, .output.text_html:not(:has(.place)), .strip").evaluate_all(right)}
+    assert {*page.locator(".cell_input").evaluate_all(right)} == {text + 16, wide}, "with the ground's own edge"
+
+
+def test_no_formula_is_wider_than_a_phone(page, site):
+    page.set_viewport_size({"width": 390, "height": 844})
+    for name in LESSONS:
+        page.goto(f"{site}lessons/{name}.html")
+        wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)"
+        assert page.locator("div.math:visible").evaluate_all(wide) == [], name
 
 
 def test_code_that_follows_code_lies_on_the_same_ground(page, site):

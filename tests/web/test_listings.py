@@ -23,3 +23,9 @@ def test_code_goes_on_after_a_bracket_and_before_a_method_of_a_result(with_lines
 def test_a_name_in_the_prose_goes_on_after_an_underscore_or_a_dot(with_lines):
     code = '<code class="docutils literal"><span class="pre">nn.multi_head</span></code>'
     assert "nn.<wbr>multi_<wbr>head</span>" in with_lines(code)
+
+
+def test_a_text_may_go_on_below_itself_and_columns_may_not(with_lines):
+    printed = 'output stream">\n<div class="highlight"><pre><span></span>{}\n</pre>'
+    assert "columns" not in with_lines(printed.format("[&#39;cat: after the&#39;, &#39;sat: after cat&#39;]"))
+    assert "columns" in with_lines(printed.format("target:  ein  zig  end\ninput:   begin  ein  zig"))

@@ -45,7 +45,7 @@ def test_shares_are_as_long_as_they_are_and_runs_reach_from_the_lowest_to_the_hi
     ],
 )
 def test_what_is_no_share_is_not_drawn(typeset, text):
-    assert "told" in typeset(text)
+    assert "printed" in typeset(text)
     assert bars(typeset(text)) == []
 
 
@@ -81,3 +81,14 @@ def test_what_must_stand_below_each_other_keeps_the_letters_of_code(typeset, tex
 def test_what_a_line_is_about_stands_above_its_numbers_where_it_is_long(typeset):
     assert "long" in typeset("period 12, 19 of 31 next symbols can be known: 0.97\nperiod 5: 0.99")
     assert "long" not in typeset("period 12: 0.97\nperiod 5: 0.99")
+
+
+def test_labels_of_one_width_stand_before_what_is_said_of_them(typeset):
+    set_ = typeset("sinusoid      rows 1.5 apart, read 0.51\nevery seventh rows 4.2 apart, read 0.94")
+    assert re.findall('class="about">([^<]*)<', set_) == ["sinusoid", "every seventh"]
+
+
+def test_a_print_with_room_in_the_margin_is_slim_and_its_bars_take_some(typeset):
+    assert "slim" in typeset("all heads: 1.5\nwithout one: 0.4")
+    assert "slim" not in typeset(f"{'w' * 45}: 1.5\nwithout one: 1.4")
+    assert "slim" not in typeset(f"{'w' * 30}: 0.90\nwithout one: 0.40")

@@ -55,7 +55,7 @@ def head(exercise: Exercise, number: int) -> str:
         f'role="group" aria-label="Exercise {exercise.name}">'
         f'<span class="seal" data-seal="{exercise.name}" data-number="{number}"></span><p class="effort">'
         f"<b>Exercise {number}</b>{''.join(f' <span>{escape(one)}</span>' for one in effort)}</p>"
-        f'<p class="exercise-title">{to_do} <code>{exercise.name.replace("_", "_<wbr>")}</code></p>'
+        f'<p class="exercise-title">{to_do} <code>{exercise.name}</code></p>'
     )
 
 
@@ -118,8 +118,11 @@ def pointing(exercise: Exercise, stub: str, where: list[list[int]]) -> str:
     """The code that is handed out with a button for each line, and the places of its faults."""
     choice = '<input type="radio" name="line-{0}" value="{1}">'
     can = code_lines(stub)
+    within = [len(code) - len(code.lstrip()) for code in stub.split("\n")]
     lines = [
-        f"<label>{choice.format(exercise.name, n)}<span>{line}</span></label>" if n in can else f"<span>{line}</span>"
+        f'<label style="--in:{within[n]}">{choice.format(exercise.name, n)}<span>{line}</span></label>'
+        if n in can
+        else f"<span>{line}</span>"
         for n, line in enumerate(coloured(stub).split("\n"))
     ]
     many = "" if len(where) == 1 else f" There are {len(where)} of them: find one after another."

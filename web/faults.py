@@ -9,11 +9,13 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from html import escape
 from itertools import chain
+from math import isfinite
 
+import torch
 from drawn import Drawn, decimals_of, is_small
 
 from transformer_lab.exercises.engine.cards import inline
@@ -21,8 +23,12 @@ from transformer_lab.exercises.engine.checking import Result, examine
 from transformer_lab.exercises.engine.running import Attempt, as_tuple
 from transformer_lab.exercises.kinds import FindTheBug, renamed
 
-COUNT = re.compile(r"^(One|Two) of three (is|are) mended\. ")  # which is said of an answer, and not of a fault
+COUNT = re.compile(r"^(One|Two) of (two|three) (is|are) mended\. ")  # which is said of an answer, and not of a fault
+CLOSE = 1e-5  # between two numbers that are the same but for rounding
 MOST = 0.4  # of the lines: where the repair changes more, no line is the place of the fault
+NAME = re.compile(r"[A-Za-z_]\w*")
+STATED = re.compile(r"\b(one|two|three) defects?\b")
+COUNTED = {"one": 1, "two": 2, "three": 3}
 Lines = dict[int, str]
 
 
@@ -31,7 +37,52 @@ def places(exercise: FindTheBug) -> list[list[int]]:
     broken, fixed = code_lines(exercise.handed_out()), code_lines(repaired(exercise))
     found = [[line for line in there if not is_style(exercise, line)] for there, _ in changes(broken, fixed)]
     found = [there for there in found if there]
-    return found if len([*chain(*found)]) <= MOST * len(broken) else []
+    return found if len([*chain(*found)]) <= MOST * len(broken) else separated(exercise)
+
+
+def separated(exercise: FindTheBug) -> list[list[int]]:
+    """The places where much is repaired: as many as the statement has defects, or else none can be told apart."""
+    broken, fixed = code_lines(exercise.handed_out()), code_lines(repaired(exercise))
+    gone = {*NAME.findall("\n".join(broken.values()))} - {*NAME.findall("\n".join(fixed.values()))}
+    found: list[list[int]] = []
+    for old, new in steps(broken, fixed):
+        there = [n for n in old if n != alike(broken, old, fixed, new) or not stays(broken[n], fixed[new[0]])] or old
+        names = {name for n in there for name in NAME.findall(broken[n])} & gone
+        same = [one for one in found if names & {name for n in one for name in NAME.findall(broken[n])}]
+        found = [one for one in found if one not in same] + [sorted([*chain(*same), *there])] * bool(there)
+    stated = STATED.search(exercise.statement)
+    count = COUNTED[stated[1]] if stated else 1
+    return found if len(found) == count and len([*chain(*found)]) < len(broken) - 1 else []
+
+
+def steps(broken: Lines, fixed: Lines) -> Iterator[tuple[list[int], list[int]]]:
+    """The changes, each as small as can be: the lines that end up in one line of the repaired function."""
+    for old, new in changes(broken, fixed):
+        for m in new:
+            like = alike(broken, old, fixed, [m])
+            end = len(old) if m == new[-1] or like is None else old.index(like) + 1
+            yield old[:end], [m]
+            old = old[end:]
+        if not new:
+            yield old, new
+
+
+def words(line: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", line)
+
+
+def alike(broken: Lines, old: list[int], fixed: Lines, new: list[int]) -> int | None:
+    """The line that is most like the one that comes, or none."""
+    if not new:
+        return None
+    coming = words(fixed[new[0]])
+    return max(old, key=lambda n: SequenceMatcher(None, words(broken[n]), coming).ratio(), default=None)
+
+
+def stays(line: str, coming: str) -> bool:
+    """Whether all that is written in a line stays, in its order, in the line that comes: more is added, none goes."""
+    rest = iter(words(coming))
+    return all(word in rest for word in words(line))
 
 
 def repaired(exercise: FindTheBug) -> str:
@@ -78,18 +129,61 @@ def change_at(exercise: FindTheBug, line: int) -> tuple[list[int], list[int]]:
 
 def examined(exercise: FindTheBug, left: list[int], coming: list[int]) -> Result:
     """The result of the repaired function in which some lines of the broken one stand where others should come."""
-    broken, lines = code_lines(exercise.handed_out()), repaired(exercise).splitlines()
+    lines = repaired(exercise).splitlines()
+    broken = code_lines(exercise.handed_out())
     lines[coming[0] : coming[-1] + 1] = [broken[n] for n in left]
+    return examine(exercise, Attempt(compiled(exercise, lines)), exercise.cases)
+
+
+def compiled(exercise: FindTheBug, lines: list[str]) -> Callable:
     scope = dict(vars(sys.modules[exercise.reference.__module__]))
     exec(compile("\n".join(lines), "<repaired>", "exec"), scope)
-    return examine(exercise, Attempt(scope[exercise.name]), exercise.cases)
+    return scope[exercise.name]
+
+
+def left_alone(exercise: FindTheBug, place: list[int]) -> Result:
+    """The result of the repaired function in which this place alone is as it was."""
+    broken, fixed = code_lines(exercise.handed_out()), code_lines(repaired(exercise))
+    lines = {m: [line] for m, line in fixed.items()}
+    for old, new in steps(broken, fixed):
+        if {*place} & {*old} and new:
+            lines |= {m: [] for m in new} | {new[0]: [broken[n] for n in old]}
+    return examine(exercise, Attempt(compiled(exercise, [*chain(*lines.values())])), exercise.cases)
 
 
 def cause(exercise: FindTheBug, place: list[int]) -> str:
-    """What the check says, as HTML, of a function in which this place alone is broken; empty where it has no name."""
+    """What the check says, as HTML, of a function in which this place alone is broken, or how far off it is then."""
     left, coming = change_at(exercise, place[0])
-    mistake = examined(exercise, left, coming).mistake if coming else None
-    return inline(COUNT.sub("", mistake.explanation).replace(" still ", " ")) if mistake else ""
+    result = examined(exercise, left, coming) if coming and {*place} == {*left} else left_alone(exercise, place)
+    if result.mistake and result.mistake.name != "still_broken":
+        return inline(COUNT.sub("", result.mistake.explanation).replace(" still ", " "))
+    return off_by(exercise, result)
+
+
+def off_by(exercise: FindTheBug, result: Result) -> str:
+    """How many of the numbers of the smallest case that fails are not the right ones, and by how much at most."""
+    if result.case is None:
+        return ""
+    alone, label = "With this alone left as it is,", f"“{escape(result.case.label)}”"
+    if result.outcome.error is not None:
+        return f"{alone} the case {label} raises an error."
+    right, given = (as_tuple(one.value) for one in (exercise.expected(result.case), result.outcome))
+    pairs = [*zip(map(numbers_of, right), map(numbers_of, given), strict=True)]
+    if any(one.shape != other.shape for one, other in pairs):
+        return f"{alone} what comes out has another shape in the case {label}."
+    far = torch.cat([(one - other).abs().flatten() for one, other in pairs])
+    off, most = int((~(far < CLOSE)).sum()), float(far.max())
+    what = f"{off} of {len(far)} numbers {'is' if off == 1 else 'are'} wrong" if len(far) > 1 else "the number is wrong"
+    much = (
+        f", {'by up to' if off > 1 else 'by'} {f'{most:,.0f}' if most >= 1000 else f'{most:.3g}'}"
+        if isfinite(most)
+        else ": not even finite"
+    )
+    return f"{alone} {what} in the case {label}{much}."
+
+
+def numbers_of(value: object) -> torch.Tensor:
+    return torch.as_tensor(value).double()
 
 
 def exact(value: object) -> Drawn:

@@ -14,7 +14,7 @@ from transformer_lab.exercises.engine.running import Attempt
 from transformer_lab.exercises.kinds import FindTheBug
 
 sys.path.insert(0, str(ROOT / "web"))
-from faults import MOST, cause, code_lines, is_style, places, repaired, symptom
+from faults import MOST, cause, code_lines, is_style, places, repaired, separated, symptom
 
 BROKEN = [one for one in catalogue.values() if isinstance(one, FindTheBug)]
 POINTED = [one for one in BROKEN if places(one)]
@@ -47,7 +47,10 @@ def test_the_lines_at_fault_are_those_that_a_diff_takes_away(exercise):
     found = [n for place in places(exercise) for n in place]
     taken = [n for n in code_lines(exercise.handed_out()) if lines_of(exercise, [n])[0] in gone(exercise)]
     assert taken
-    if exercise in POINTED:
+    if separated(exercise) == places(exercise) != []:
+        assert {*found} <= {*taken}
+        assert len(found) < len(code_lines(exercise.handed_out())) - 1, "a line that is at no fault is left"
+    elif exercise in POINTED:
         assert found == [n for n in taken if not is_style(exercise, n)]
         assert 1 <= len(found) <= MOST * len(code_lines(exercise.handed_out()))
     else:
@@ -56,6 +59,36 @@ def test_the_lines_at_fault_are_those_that_a_diff_takes_away(exercise):
 
 def test_most_broken_functions_can_be_pointed_at():
     assert 2 * len(POINTED) > len(BROKEN)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("mend_stack", ["x = norm_1(x)", "x = norm_1(x)", "return x"]),
+        ("mend_accumulation", ["n_portions = -(-len(inputs) // portion)", "gradient = gradient * (max_norm"]),
+        ("clinic_02", ["padding = positions >= lengths[:, None]"]),
+    ],
+)
+def test_where_much_is_repaired_there_are_as_many_places_as_defects(name, found):
+    exercise = catalogue[name]
+    lines = code_lines(exercise.handed_out())
+    assert len(places(exercise)) == len(found)
+    assert all(lines[place[0]].strip().startswith(one) for place, one in zip(places(exercise), found, strict=True))
+
+
+@pytest.mark.parametrize("exercise", POINTED, ids=lambda one: one.name)
+def test_each_place_says_what_it_does(exercise):
+    said = [cause(exercise, place) for place in places(exercise)]
+    assert all(said)
+    assert not [one for one in said if "mended" in one or "(NaN" in one]
+
+
+def test_how_far_off_a_place_is_alone_is_computed():
+    exercise = catalogue["clinic_07"]
+    case = exercise.cases[0]
+    logits, tokens = case.arguments.values()
+    off = abs(float(exercise.reference(logits, tokens) - exercise.broken(logits, tokens)))
+    assert f"“{case.label}”, by {off:.3g}." in cause(exercise, places(exercise)[0])
 
 
 def test_a_line_that_is_only_written_otherwise_is_no_fault():

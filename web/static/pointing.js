@@ -68,7 +68,7 @@ class Pointing {
     this.line(field).classList.add("found");
     const count = this.places.length;
     if (!this.open.length) return this.finish();
-    const next = paragraph(`${count - this.open.length} of ${count}. Where is the next one?`);
+    const next = paragraph(`Found ${count - this.open.length} of ${count}. Where is the next one?`);
     this.say(heading("Found"), ...this.told(place), next);
   }
 

@@ -174,11 +174,8 @@ def off_by(exercise: FindTheBug, result: Result) -> str:
     far = torch.cat([(one - other).abs().flatten() for one, other in pairs])
     off, most = int((~(far < CLOSE)).sum()), float(far.max())
     what = f"{off} of {len(far)} numbers {'is' if off == 1 else 'are'} wrong" if len(far) > 1 else "the number is wrong"
-    much = (
-        f", {'by up to' if off > 1 else 'by'} {f'{most:,.0f}' if most >= 1000 else f'{most:.3g}'}"
-        if isfinite(most)
-        else ": not even finite"
-    )
+    by = f"{most:,.0f}" if most >= 1000 else f"{most:.3g}"
+    much = f", {'by up to' if off > 1 else 'by'} {by}" if isfinite(most) else ": not even finite"
     return f"{alone} {what} in the case {label}{much}."
 
 

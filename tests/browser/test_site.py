@@ -296,6 +296,10 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
         expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
         exercise.locator(f"[value='{place[0]}']").check()
         expect(check(exercise).get_by_role("heading")).to_have_text(re.compile(r"Found|All \d found"))
+    marks = exercise.locator("label:is(.miss, .found) > span").evaluate_all(
+        "all => all.map(one => getComputedStyle(one, '::after').textIndent)"
+    )
+    assert {*marks} == {"0px"}, "a mark stands beside its line and not on it"
     expect(verdict.locator(".told")).to_have_count(len(places))
     expect(exercise.locator("label.found")).to_have_count(len(faults))
     expect(exercise.locator(".primary")).to_contain_text("Now mend it")

@@ -8,7 +8,9 @@ import json
 import re
 from html import escape
 
-from faults import cause, code_lines, places, symptom
+from faults.diffing import code_lines
+from faults.harm import cause, symptom
+from faults.places import places
 from judged import PAINTED, is_judged, panel_of
 from listings import line
 from pygments import highlight

@@ -14,7 +14,9 @@ from transformer_lab.exercises.engine.running import Attempt
 from transformer_lab.exercises.kinds import FindTheBug
 
 sys.path.insert(0, str(ROOT / "web"))
-from faults import MOST, cause, code_lines, is_style, places, repaired, separated, symptom
+from faults.diffing import code_lines, repaired
+from faults.harm import cause, symptom
+from faults.places import MOST, is_style, places, separated
 
 BROKEN = [one for one in catalogue.values() if isinstance(one, FindTheBug)]
 POINTED = [one for one in BROKEN if places(one)]

@@ -1,0 +1,79 @@
+"""A diff of a broken function and its repaired version, line by line, without comments and docstrings."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from transformer_lab.exercises.kinds import FindTheBug, renamed
+
+Lines = dict[int, str]
+
+
+def repaired(exercise: FindTheBug) -> str:
+    return renamed(exercise.reference, exercise.name)
+
+
+def code_lines(source: str) -> Lines:
+    """The lines of a program that do something, by their numbers, without comments; docstrings are none."""
+    lines, tree = source.splitlines(), ast.parse(source)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    said = {n for node in ast.walk(tree) if is_text(node) for n in range(node.lineno - 1, node.end_lineno or 0)}
+    return {n: line.rstrip() for n, line in enumerate(lines) if line.strip() and n not in said}
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def changes(broken: Lines, fixed: Lines) -> Iterator[tuple[list[int], list[int]]]:
+    """The lines that go and those that come in their place; where nothing goes, there is nothing to point at."""
+    old, new = [*broken], [*fixed]
+    for tag, start, end, new_start, new_end in matcher(broken, fixed).get_opcodes():
+        if tag in ("replace", "delete"):
+            yield old[start:end], new[new_start:new_end]
+
+
+def unchanged(broken: Lines, fixed: Lines) -> Iterator[tuple[int, int]]:
+    """The lines that stay, each by its number before and after the repair."""
+    old, new = [*broken], [*fixed]
+    for start, new_start, count in matcher(broken, fixed).get_matching_blocks():
+        yield from zip(old[start : start + count], new[new_start : new_start + count], strict=True)
+
+
+def matcher(broken: Lines, fixed: Lines) -> SequenceMatcher:
+    return SequenceMatcher(None, [*broken.values()], [*fixed.values()], autojunk=False)
+
+
+def steps(broken: Lines, fixed: Lines, old: list[int], new: list[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """A change in parts, each as small as can be: the lines that end up in one line of the repaired function."""
+    for m in new:
+        like = alike(broken, old, fixed, [m])
+        end = len(old) if m == new[-1] or like is None else old.index(like) + 1
+        yield old[:end], [m]
+        old = old[end:]
+    if not new:
+        yield old, new
+
+
+def words(line: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", line)
+
+
+def alike(broken: Lines, old: list[int], fixed: Lines, new: list[int]) -> int | None:
+    """The line that is most like the one that comes, or none."""
+    if not new:
+        return None
+    coming = words(fixed[new[0]])
+    return max(old, key=lambda n: SequenceMatcher(None, words(broken[n]), coming).ratio(), default=None)
+
+
+def stays(line: str, coming: str) -> bool:
+    """Whether all that is written in a line stays, in its order, in the line that comes: more is added, none goes."""
+    rest = iter(words(coming))
+    return all(word in rest for word in words(line))

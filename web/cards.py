@@ -11,6 +11,7 @@ from html import escape
 from faults.diffing import code_lines
 from faults.harm import cause, symptom
 from faults.places import places
+from faults.probes import probes
 from judged import PAINTED, is_judged, panel_of
 from listings import line
 from pygments import highlight
@@ -127,10 +128,11 @@ def pointing(exercise: Exercise, stub: str, where: list[list[int]]) -> str:
         else f"<span>{line}</span>"
         for n, line in enumerate(coloured(stub).split("\n"))
     ]
-    many = "" if len(where) == 1 else f" There are {len(where)} of them: find one after another."
-    legend = f"<legend>Where is the bug?{many}</legend>"
+    many = f"Where are the {len(where)} bugs? Find one after another."
+    legend = f"<legend>{'Where is the bug?' if len(where) == 1 else many}</legend>"
     causes = [cause(exercise, place) for place in where]
     known = {"name": exercise.name, "places": where, "causes": causes, "symptom": symptom(exercise)}
+    known["probes"] = probes(exercise)
     table = json.dumps(known).replace("<", "\\u003c")
     return (
         f'<fieldset class="stub highlight lines" data-points="{exercise.name}">{legend}'

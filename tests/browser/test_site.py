@@ -286,6 +286,8 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     expect(verdict.get_by_role("heading")).to_have_text("Not this one")
     exercise.locator(f"[value='{innocent[1]}']").check()
     check(exercise)
+    if told := table_of(exercise)["probes"].get(str(innocent[1])):
+        expect(verdict).to_contain_text(re.sub("<[^>]+>", "", told))
     assert exercise.evaluate("() => document.activeElement.type") in ("button", "radio"), "no press loses the focus"
     left = [int(one) for one in exercise.locator("label:not(.out) input").evaluate_all("all => all.map(e => e.value)")]
     assert {place[0] for place in places} <= {*left}
@@ -302,6 +304,9 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     assert {*marks} == {"0px"}, "a mark stands beside its line and not on it"
     expect(verdict.locator(".told")).to_have_count(len(places))
     expect(exercise.locator("label.found")).to_have_count(len(faults))
+    broken, mended = [one.bounding_box() for one in verdict.locator(".ends > div").all()]
+    assert (broken["y"], broken["height"]) == (mended["y"], mended["height"]), "they stand side by side"
+    expect(verdict.locator(".boast")).to_contain_text("after 2 wrong guesses. Can you?")
     expect(exercise.locator(".primary")).to_contain_text("Now mend it")
     expect(exercise.locator(".primary")).to_be_focused()
     expect(exercise.locator("[data-seal]")).to_have_class("seal tried")

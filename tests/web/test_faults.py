@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "web"))
 from faults.diffing import code_lines, repaired
 from faults.harm import cause, symptom
 from faults.places import MOST, is_style, places, separated
+from faults.probes import probes
 
 BROKEN = [one for one in catalogue.values() if isinstance(one, FindTheBug)]
 POINTED = [one for one in BROKEN if places(one)]
@@ -124,3 +125,18 @@ def test_the_smallest_case_that_fails_is_shown_and_no_line_of_the_repair(exercis
 def test_with_the_lines_at_fault_the_function_is_broken(exercise):
     assert not examine(exercise, Attempt(exercise.broken), exercise.cases).passed
     assert examine(exercise, Attempt(exercise.reference), exercise.cases).passed
+
+
+@pytest.mark.parametrize("exercise", POINTED, ids=lambda one: one.name)
+def test_a_line_at_no_fault_says_what_comes_out_of_it_and_looks_up_to_a_fault_only(exercise):
+    said, faults = probes(exercise), [n for place in places(exercise) for n in place]
+    assert not {*said} & {*faults}
+    assert all(min(faults) < n for n, one in said.items() if "look further up" in one)
+
+
+def test_what_comes_out_of_a_line_is_what_the_function_computes_there():
+    exercise = catalogue["clinic_07"]
+    said = probes(exercise)
+    steps = exercise.cases[0].arguments["tokens"].size(1) - 1
+    assert f"<code>n_steps</code> comes out of it as it should: <code>{steps}</code>." in said[2]
+    assert said[5] == "This line is right, but what it returns is wrong by now: look further up."

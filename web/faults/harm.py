@@ -68,17 +68,17 @@ def exact(value: object) -> Drawn:
 
 
 def symptom(exercise: FindTheBug) -> str:
-    """The smallest case that fails, as HTML: what is given, what is right, and what the broken function returns."""
+    """The smallest case that fails, as HTML: what is given, and side by side what is returned and what is right."""
     result = examine(exercise, Attempt(exercise.broken), exercise.cases)
     assert result.case is not None
-    returned = {"right": exercise.expected(result.case).value, "what it returns": result.outcome.value}
-    drawn = {name: exact(x) for name, x in result.case.arguments.items() if not callable(x) and is_small(x)}
-    if all(is_small(x) for value in returned.values() for x in as_tuple(value)):
-        drawn |= {name: Drawn.of(value, exercise.returns) for name, value in returned.items()}
-    right = drawn.get("right")
-    figure = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{one.html(right if name == 'what it returns' else None)}</dd></div>"
-        for name, one in drawn.items()
-    )
+    right, returned = exercise.expected(result.case).value, result.outcome.value
+    given = {name: exact(x) for name, x in result.case.arguments.items() if not callable(x) and is_small(x)}
+    figure = "".join(f"<div><dt>{escape(name)}</dt><dd>{one.html()}</dd></div>" for name, one in given.items())
+    ends = ""
+    if all(is_small(x) for value in (right, returned) for x in as_tuple(value)):
+        mended, broken = Drawn.of(right, exercise.returns), Drawn.of(returned, exercise.returns)
+        ends = f"<div><dt>broken, it returns</dt><dd>{broken.html(mended)}</dd></div>"
+        ends += f"<div><dt>mended, it returns</dt><dd>{mended.html()}</dd></div>"
     label = f'<p class="label">The smallest case that fails: {escape(result.case.label)}</p>'
-    return f'{label}<div class="which"><dl class="given-figure">{figure}</dl></div>'
+    ends = f'<dl class="given-figure ends">{ends}</dl>' * bool(ends)
+    return f'{label}<div class="which"><dl class="given-figure">{figure}</dl>{ends}</div>'

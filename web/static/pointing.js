@@ -49,7 +49,8 @@ class Pointing {
     const count = this.open.length;
     const all = this.places.length;
     const left = all === 1 ? "The fault is elsewhere" : `${count} of ${all} are left to find`;
-    const why = paragraph(`This line does its work in the repaired function, too. ${left}.${where}`);
+    const does = this.probes[field.value] ?? "This line does its work in the repaired function, too.";
+    const why = html(`${does} ${left}.${where}`, "p");
     this.say(heading("Not this one"), why, html(this.symptom));
   }
 
@@ -82,15 +83,24 @@ class Pointing {
     this.button.remove();
     const next = toNotebook(this.card, "mend");
     const count = this.places.length;
-    const text = `I found ${count === 1 ? "the bug" : `all ${count} bugs`} in ${this.name}. Can you see where?`;
+    const text = this.boast();
     this.say(
       heading(count === 1 ? "Found" : `All ${count} found`),
       ...this.places.flatMap((place) => this.told(place)),
-      html(this.symptom),
-      paragraph("Now you know where. To mend it is the other half, and then this case comes out right."),
-      element("p", { class: "exercise-ways" }, next, sharing(this.name, text)),
+      Object.assign(html(this.symptom), { className: "before-and-after" }),
+      paragraph("Now you know where. Mending it is the other half."),
+      element("p", { class: "exercise-ways" }, next),
+      element("div", { class: "boast" }, paragraph(text), sharing(this.name, text, "Copy it for a friend")),
     );
     next.focus({ preventScroll: true });
+  }
+
+  // What was done, in a sentence that makes somebody else want to try.
+  boast() {
+    const [count, { misses }] = [this.places.length, this];
+    const found = count === 1 ? "a bug. I found it" : `${count} bugs. I found them`;
+    const tries = misses ? `after ${misses} wrong ${misses === 1 ? "guess" : "guesses"}` : "without one wrong guess";
+    return `${this.name} has ${this.fields.length} lines, and ${found} ${tries}. Can you?`;
   }
 
   // The lines of a place, and what they did.

@@ -51,8 +51,7 @@ export function lines(text) {
 const address = (name) => new URL(`#exercise-${name}`, location.href).href;
 
 // What was found, in a sentence that can be sent to somebody, with the address of the exercise.
-export function sharing(name, said) {
-  const words = "Copy what I found";
+export function sharing(name, said, words = "Copy what I found") {
   const button = element("button", { type: "button", class: "quiet" }, words);
   const lesson = document.querySelector("h1").firstChild.textContent.trim();
   button.onclick = async () => {

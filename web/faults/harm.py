@@ -77,8 +77,8 @@ def symptom(exercise: FindTheBug) -> str:
     ends = ""
     if all(is_small(x) for value in (right, returned) for x in as_tuple(value)):
         mended, broken = Drawn.of(right, exercise.returns), Drawn.of(returned, exercise.returns)
-        ends = f"<div><dt>broken, it returns</dt><dd>{broken.html(mended)}</dd></div>"
-        ends += f"<div><dt>mended, it returns</dt><dd>{mended.html()}</dd></div>"
+        ends = f"<div><dt>broken</dt><dd>{broken.html(mended)}</dd></div>"
+        ends += f"<div><dt>mended</dt><dd>{mended.html()}</dd></div>"
     label = f'<p class="label">The smallest case that fails: {escape(result.case.label)}</p>'
     ends = f'<dl class="given-figure ends">{ends}</dl>' * bool(ends)
     return f'{label}<div class="which"><dl class="given-figure">{figure}</dl>{ends}</div>'

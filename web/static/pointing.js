@@ -100,7 +100,7 @@ class Pointing {
     const [count, { misses }] = [this.places.length, this];
     const found = count === 1 ? "a bug. I found it" : `${count} bugs. I found them`;
     const tries = misses ? `after ${misses} wrong ${misses === 1 ? "guess" : "guesses"}` : "without one wrong guess";
-    return `${this.name} has ${this.fields.length} lines, and ${found} ${tries}. Can you?`;
+    return `${this.name} has ${this.fields.length} lines and ${found} ${tries}. Can you?`;
   }
 
   // The lines of a place, and what they did.

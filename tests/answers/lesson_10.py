@@ -242,6 +242,9 @@ EQUIVALENT = {
                 *("(2, 40) → (40, 2)", "2 → 3", "2 → 1", "40 → 41", "40 → 39", "50 → 51", "50 → 49"),
                 "(50, length) → (length, 50)",
             ),
+            "what changes the probabilities changes their logarithms by as much at least": (
+                "model(tokens, gone)[0].softmax(-1) → model(tokens, gone)[0].log_softmax(-1)",
+            ),
             "a change is as large in the other direction": (
                 *("([], [head]) → ([head], [])", "with_it - without_it → without_it - with_it"),
             ),

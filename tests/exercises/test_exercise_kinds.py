@@ -360,7 +360,7 @@ def test_the_right_claims_are_right_and_none_is_a_close_call(claims):
     for label, (model, head) in claims.items():
         one, other = (model(texts, gone)[0].softmax(-1) for gone in ([], [head]))
         change = (one - other).abs().max().item()
-        assert change > 0.1 if claims is RIGHT_CLAIMS else change < 1e-4, (label, change)
+        assert change > 0.01 if claims is RIGHT_CLAIMS else change < 1e-4, (label, change)
 
 
 def test_the_models_of_claims_are_causal_and_their_weights_sum_to_1():

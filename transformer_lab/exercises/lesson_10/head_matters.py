@@ -157,8 +157,8 @@ RIGHT_CLAIMS = {  # the head matters: (model, head)
         of_heads((at_itself, SURER, always), SILENT),
         0,
     ),
-    "what it changes is small: no probability by more than 0.01": (
-        of_heads(ADDS, (by_induction, OTHER / 200, always)),
+    "what it changes is small: no probability by more than 0.03": (
+        of_heads(ADDS, (by_induction, OTHER / 50, always)),
         1,
     ),
     "another head takes away what it adds: it is missed when it goes alone": (
@@ -178,10 +178,6 @@ WRONG_CLAIMS = {  # it does not
     "another head does the same as soon as it is gone": (with_a_backup(COPIES, COPIES), 0),
     "it is the other heads that matter": (of_heads(COPIES, ADDS, SILENT), 2),
     "it is the reserve, and silent while the first head is there": (with_a_backup(ADDS, COPIES), 1),
-    "what it changes is smaller still: no probability by more than 0.0007": (
-        of_heads(ADDS, (by_induction, OTHER / 2000, always)),
-        1,
-    ),
     "what it changes is of the size of rounding": (of_heads(ADDS, (by_induction, 1e-5 * OTHER, always)), 1),
     "without it another head looks elsewhere, but that one writes nothing": (in_two_layers(NOTHING), 0),
 }
@@ -307,13 +303,6 @@ def compared_exactly(model, head):
 )
 def only_large_changes(model, head):
     return bool(change(model, texts(), [], [head]) > 0.1)
-
-
-@head_matters.mistake(
-    "You count a change of less than 0.001 as well. By the statement, a head that changes no more does not matter."
-)
-def smallest_changes_counted(model, head):
-    return bool(change(model, texts(), [], [head]) > 0.0001)
 
 
 @head_matters.mistake("You try short texts only: what a head does later in a text stays unseen.")

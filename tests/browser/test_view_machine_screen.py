@@ -486,6 +486,17 @@ def test_a_word_and_its_replacement_are_picked_in_two_presses(sized):
     expect(sized.locator(".tl-verdict b")).to_have_text("34\u202f021 ✓")
 
 
+def test_another_number_starts_without_what_was_swapped_in_the_last(desk):
+    desk.get_by_role("button", name="swap a word").click()
+    card = desk.get_by_role("group", name="swap a word")
+    card.get_by_role("button", name="four", exact=True).click()
+    card.get_by_role("button", name="five", exact=True).click()
+    expect(desk.locator(".w-put")).to_have_count(1)
+    desk.get_by_role("button", name="another").click()
+    expect(desk.locator(".tl-verdict b")).to_contain_text("✓")
+    expect(desk.locator(".w-put, .tl-german s")).to_have_count(0)
+
+
 @pytest.mark.parametrize("width", [1000, 1040, 1150, 1240])
 def test_no_control_lies_over_another(browser, address, width):
     page = browser.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce")

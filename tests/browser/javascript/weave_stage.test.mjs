@@ -74,14 +74,14 @@ test("a press chooses a token or opens a part, a ribbon at once for its own toke
   press("cross", "1"); // a ribbon of another token
   press("cross", "0");
   press("encoder.0.feed");
-  press("writes", "0"); // the word that is followed opens: its scores, and what softmax makes of them
+  press("writes", "0"); // the word that is followed already stays so: it opens nothing
   me.node.onclick({ target: { closest: () => null } });
   assert.deepEqual(did, [
     ["choose", 1],
     ["open", "cross", 1],
     ["open", "cross", 0],
     ["open", "encoder.0.feed"],
-    ["open", "writes", 0],
+    ["choose", 0],
   ]);
 });
 

@@ -137,7 +137,7 @@ export function stageOf({ state, machine, act }) {
     if (drag.dragged()) return;
     const found = partAt(event);
     if (!found) return;
-    if (found.id === "writes" && found.t !== state.now.at) return act.choose(found.t); // pressed once more, it opens
+    if (found.id === "writes" && found.t !== null) return act.choose(found.t); // again, too: it opens nothing
     const [side] = found.id.split(".");
     if (me.plan.narrow && side !== found.id) return act.ask(side);
     act.open(

@@ -35,8 +35,10 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
   const more = element("span", { class: "tl-roomy" }, " below a million, words or digits");
   const hint = element("span", { class: "tl-hint" });
   const asked = element("b");
-  const say = (text) => change({ text, at: null }, true);
-  const another = button("another", () => say(anotherOf(state.kept)), { class: "tl-plain" });
+  const say = (text, more) => change({ text, at: null, ...more }, true);
+  // Another number has other words in other places: what was swapped in the last one is not carried over.
+  const clean = () => ({ swaps: [], other: "", mode: state.now.mode % 2 });
+  const another = button("another", () => say(anotherOf(state.kept), clean()), { class: "tl-plain" });
   const mend = button("another spelling", () => say(mend.text), { class: "tl-spelled" });
   const why = element("span", { class: "tl-why", "aria-live": "polite" });
   const notice = element("div", { class: "tl-note", "aria-live": "polite" });

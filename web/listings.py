@@ -26,6 +26,7 @@ ONE_LINE = re.compile(r'\s+""".*"""$')  # a docstring
 BESIDE_TEXT = 86  # letters of code that is no wider than the text, so that what it prints can stand in the margin
 WIDEST = 80  # letters of a line in columns: what is longer is a text
 APART = re.compile(r"\S {2,}\S")
+TRAINS = re.compile(r"\boptimizer\.step\(\)")
 LONG = 7  # lines of a function below what it says of itself
 NEW_LINE = "\n"
 WORD = re.compile(r"\w+")
@@ -38,20 +39,25 @@ CHAIN = re.compile(r'(?<=[)\]]</span>)(?=<span class="o">\.</span>)')  # a metho
 
 def with_lines(body: str) -> str:
     """A page's HTML in which each line of its code and prints is a box."""
-    prose = set(WORD.findall(TAG.sub(" ", re.sub("<pre>.*?</pre>", " ", body, flags=re.DOTALL)).lower()))
+    prose = words(re.sub("<pre>.*?</pre>", " ", body, flags=re.DOTALL))
+    named = words(" ".join(INLINE.findall(body)))
     body = INLINE.sub(lambda found: IN_A_NAME.sub(r"\1<wbr>", found[0]), body)
-    return LISTING.sub(partial(lined, spoken_of=prose), body)
+    return LISTING.sub(partial(lined, prose=prose, named=named), body)
 
 
-def lined(found: re.Match[str], spoken_of: set[str]) -> str:
+def words(html: str) -> set[str]:
+    return set(WORD.findall(TAG.sub(" ", html).lower()))
+
+
+def lined(found: re.Match[str], prose: set[str], named: set[str]) -> str:
     said, text = found["said"] or "", found["text"]
     if said:
         return said + (typeset(text) or kept(text))
     html, at = "", 0
     lines = text.split(NEW_LINE)
     pre = f'<pre class="{SLIM}">' if widest(lines) <= BESIDE_TEXT else "<pre>"
-    for name, begin, end in long_bodies([TAG.sub("", one) for one in lines]):
-        if name.lower() not in spoken_of:
+    for name, begin, end, is_told in long_bodies([TAG.sub("", one) for one in lines]):
+        if name.lower() not in (prose if is_told else named):
             count = sum(bool(TAG.sub("", one).strip()) for one in lines[begin:end])
             summary = f'<summary aria-label="{count} more lines of {name}" data-more="{count} more lines"></summary>'
             body = f'<details class="rest">{summary}{pre}{boxes(lines[begin:end])}</pre></details>'
@@ -72,16 +78,21 @@ def widest(lines: list[str]) -> int:
     return max(len(unescape(TAG.sub("", one))) for one in lines)
 
 
-def long_bodies(code: list[str]) -> Iterator[tuple[str, int, int]]:
-    """The functions and classes of a listing that go on for long below their docstring: name, from, to."""
+def long_bodies(code: list[str]) -> Iterator[tuple[str, int, int, bool]]:
+    """The functions and classes that go on for long below what says what they do: name, from, to, whether a docstring.
+
+    That is a docstring of a line, or the signature of a function that trains.
+    """
     for at, text in enumerate(code):
         if not (found := DEFINED.match(text)):
             continue
         after = range(at + 1, len(code))
-        begin = next((i + 1 for i in after if code[i - 1].endswith(":") and ONE_LINE.match(code[i])), None)
         end = next((i for i in after if code[i] and code[i][0] not in " )"), len(code))
-        if begin and sum(bool(one.strip()) for one in code[begin:end]) >= LONG:
-            yield found[1], begin, end
+        begin = next((i for i in after if code[i - 1].endswith(":")), end)
+        is_told = begin < end and bool(ONE_LINE.match(code[begin]))
+        body = code[begin + is_told : end]
+        if (is_told or TRAINS.search(NEW_LINE.join(body))) and sum(bool(one.strip()) for one in body) >= LONG:
+            yield found[1], begin + is_told, end, is_told
 
 
 def boxes(lines: list[str]) -> str:

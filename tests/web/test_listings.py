@@ -25,6 +25,25 @@ def test_a_name_in_the_prose_goes_on_after_an_underscore_or_a_dot(with_lines):
     assert "nn.<wbr>multi_<wbr>head</span>" in with_lines(code)
 
 
+TRAINING = "\n".join(["def train(model):", *(f"    step_{i}()" for i in range(7)), "    optimizer.step()"])
+
+
+@pytest.mark.parametrize(
+    ("prose", "code", "folds"),
+    [
+        ("We train.", TRAINING, 1),
+        ('We call <code class="literal">train</code>.', TRAINING, 0),
+        ("We train.", TRAINING.replace("optimizer", "walker"), 0),
+        ("We go.", TRAINING.replace(":", ':\n    """The losses."""'), 1),
+        ("We train.", TRAINING.replace(":", ':\n    """The losses."""'), 0),
+    ],
+)
+def test_a_loop_of_training_is_folded_unless_the_prose_names_it_in_code(with_lines, prose, code, folds):
+    page = with_lines(f"<p>{prose}</p><pre><span></span>{code}\n</pre>")
+    assert page.count("<details") == folds
+    assert page.index("def train") < page.index("step_0")
+
+
 def test_a_text_may_go_on_below_itself_and_columns_may_not(with_lines):
     printed = 'output stream">\n<div class="highlight"><pre><span></span>{}\n</pre>'
     assert "columns" not in with_lines(printed.format("[&#39;cat: after the&#39;, &#39;sat: after cat&#39;]"))

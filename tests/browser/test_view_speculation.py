@@ -1,7 +1,13 @@
 """The speculation view in a page: each round shows the run as it was recorded, and says what became of the draft."""
 
+import re
+
+from playwright.sync_api import expect
+
 from tests.browser.live import near
 from tests.view_examples.speculation import data, shown
+
+FILLED = "button => getComputedStyle(button).backgroundColor === getComputedStyle(button).borderTopColor"
 
 
 def test_buttons_step_through_the_rounds(views):
@@ -12,6 +18,19 @@ def test_buttons_step_through_the_rounds(views):
         near(view.values(), shown(step=step))
     view.button("◀ back").click()
     near(view.values(), shown(step=2))
+
+
+def test_the_rounds_play_until_the_reader_steps(views):
+    view = views["speculation"]
+    play = view.button("▶ play")
+    assert play.evaluate(FILLED)
+    assert not view.button("◀ back").evaluate(FILLED)
+    play.click()
+    expect(view.root.locator("output").first).to_have_text(re.compile("^2 of"))
+    near(view.values(), shown(step=1))
+    view.button("◀ back").click()
+    expect(view.button("▶ play")).to_be_visible()
+    near(view.values(), shown(step=0))
 
 
 def test_the_letters_n_and_p_step(views):

@@ -57,9 +57,10 @@ test("parts begin one after the other, and all have come at the end", () => {
 
 test("a player goes step by step to the last, begins anew from there, and can be paused", ({ mock }) => {
   mock.timers.enable({ apis: ["setTimeout"] });
-  const button = (text, onclick) => ({ textContent: text, onclick, isConnected: true });
+  const button = (text, onclick, more) => ({ textContent: text, onclick, isConnected: true, ...more });
   let step = 1;
   const me = player({ button, at: () => step, last: () => 3, go: (to) => (step = to), milliseconds: 5 });
+  assert.equal(me.node.class, "tl-primary", "it is what is to be pressed first");
   const wait = (steps) => Array.from({ length: steps }, () => mock.timers.tick(5));
   me.node.onclick();
   assert.match(me.node.textContent, /pause/);

@@ -42,8 +42,8 @@ export function staggered(share, i, n, each = 0.5) {
   return x * x * (3 - 2 * x);
 }
 
-// Goes from step to step by itself until the last; a button that plays and pauses. `go(step)` shows a step. Pressed at
-// the last step, or from `late` on, it begins anew.
+// Goes from step to step by itself until the last; a filled button that plays and pauses. `go(step)` shows a step.
+// Pressed at the last step, or from `late` on, it begins anew.
 export function player({ button, at, last, late = last, go, milliseconds }) {
   let timer = null;
   const me = { node: null, playing: false };
@@ -57,12 +57,13 @@ export function player({ button, at, last, late = last, go, milliseconds }) {
     go(at() + 1);
     timer = setTimeout(next, milliseconds);
   };
-  me.node = button("▶ play", () => {
+  const press = () => {
     if (me.playing) return set(false);
     set(true);
     if (at() >= late()) go(0);
     timer = setTimeout(next, milliseconds);
-  });
+  };
+  me.node = button("▶ play", press, { class: "tl-primary" });
   me.stop = () => set(false);
   return me;
 }

@@ -17,10 +17,12 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { drawBars } from "../../shared/chart.js";
+import { player } from "../../shared/motion.js";
 import { NOW, SANS } from "../../shared/palette.js";
 import { visible } from "../lens/lens_view.js";
 
 const HEIGHT = 220;
+const ROUND = 1200; // milliseconds for which a round is seen when they play
 
 // The run by rounds, from tables in which -1 stands where there is nothing.
 export function unpackedRun({ names, prompt, drafted, accepted, written, p, q }) {
@@ -103,13 +105,18 @@ export default {
       at.set(now.round);
       draw();
     };
-    const at = slider("round", { min: 0, max: last, step: 1, value: 0, show: (n) => `${n + 1} of ${last + 1}` }, go);
-    const back = button("◀ back", () => go(now.round - 1));
-    const forward = button("forward ▶", () => go(now.round + 1));
-    const reset = resetButton([at, table], () => go(0));
+    const play = player({ button, at: () => now.round, last: () => last, go, milliseconds: ROUND });
+    const to = (round) => {
+      play.stop();
+      go(round);
+    };
+    const at = slider("round", { min: 0, max: last, step: 1, value: 0, show: (n) => `${n + 1} of ${last + 1}` }, to);
+    const back = button("◀ back", () => to(now.round - 1));
+    const forward = button("forward ▶", () => to(now.round + 1));
+    const reset = resetButton([at, table], () => to(0));
     el.append(
       element("style", {}, STYLE),
-      bar(back, forward, at.node),
+      bar(...(last ? [play.node] : []), back, forward, at.node),
       element(
         "div",
         { class: "tl-two" },
@@ -137,7 +144,7 @@ export default {
       onKeys((key) => {
         const by = { n: 1, p: -1 }[key];
         if (!by) return false;
-        go(now.round + by);
+        to(now.round + by);
       }),
     );
     return watch(el, draw);

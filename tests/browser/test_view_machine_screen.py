@@ -705,12 +705,15 @@ def test_the_picture_of_all_matrices_comes_first(browser, address, size):
     page.get_by_role("button", name="every matrix").click()
     pan = page.locator(".tl-pan")
     expect(pan).to_be_visible()
-    assert page.evaluate(PICTURE_TOP) <= (140 if size == "desk" else 235)
+    assert page.evaluate(PICTURE_TOP) <= (140 if size == "desk" else 430)
     expect(page.locator(".tl-strip")).to_be_visible(visible=size == "phone")
     box = pan.bounding_box()
-    # A phone has room for the encoder and the decoder's first layer, if no word is to touch the next.
-    seen = box if size == "desk" else page.locator(".tl-words .tl-lit").nth(1).bounding_box()
-    assert seen["y"] + seen["height"] <= SIZES[size][1]
+    # A phone has the whole, small, with the three places in it, and each place large, over the map.
+    seen = [pan] if size == "desk" else [page.locator(".tl-strip"), *page.locator(".tl-route canvas, .tl-strip b").all()]
+    assert len(seen) == (1 if size == "desk" else 7)
+    for one in seen:
+        place = one.bounding_box()
+        assert place["y"] + place["height"] <= SIZES[size][1] and place["x"] + place["width"] <= SIZES[size][0]
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
     expect(page.locator(".tl-words .tl-lit")).to_have_text(
         ["onelooked at 0.65", "einreads tausend", "einreads tausend"]
@@ -735,10 +738,13 @@ def test_the_map_names_three_places_to_begin_and_a_press_opens_each(sized):
     sized.get_by_role("button", name="every matrix").click()
     places = sized.get_by_role("group", name="three places to begin")
     one, look, end = (sized.locator(".tl-route button").nth(i) for i in range(3))
-    says = "All numbers of the model on their way from the words at the left to “ein” at the right."
+    says = (
+        "Every number behind “ein”, from left to right."
+        " A row is a word: bars are its numbers, amber squares are words it looks at."
+    )
     expect(sized.locator(".tl-whole")).to_have_text(says)
     expect(places).to_be_visible()
-    expect(sized.locator(".tl-beads b")).to_have_text(["1", "2", "3"])
+    expect(sized.locator(".tl-pan .tl-beads b")).to_have_text(["1", "2", "3"])
     expect(sized.locator(".tl-keys")).to_be_hidden()
     for place, says in (
         (one, "“one” and its place become 128 numbers"),

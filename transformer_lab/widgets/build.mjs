@@ -45,6 +45,13 @@ const OFTEN = [
   ["D", "-width:"],
   ["U", "stroke"],
   ["O", "grid-template-columns:"],
+  ["§", "pointer-events:none"],
+  ["¢", "position:"],
+  ["¡", "align-items:center"],
+  ["£", "fill:"],
+  ["¶", "^.w-"],
+  ["¥", "?stage "],
+  ["¬", "font-weight:"],
 ];
 const shortened = (css) => {
   const taken = OFTEN.filter(([letter]) => css.includes(letter));

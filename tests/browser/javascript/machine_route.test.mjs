@@ -15,7 +15,8 @@ const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols:
 function shown(...changes) {
   const state = stateOf({ machine, tokenizer, text: "ten two" });
   const opened = [];
-  const route = routeOf({ state, machine, open: (key) => opened.push(key) });
+  const outcome = ({ target }) => String(target);
+  const route = routeOf({ state, machine, open: (key) => opened.push(key), outcome });
   changes.forEach((what) => state.change(what));
   const look = { names: state.names(), shares: state.shares() };
   route.show(look);
@@ -26,7 +27,7 @@ test("it follows the word that is written: what is read, where it looks, and how
   const { state, look, title, buttons } = shown({ at: 1 });
   const share = Math.max(...look.shares);
   const [read, written] = [look.names.source[look.shares.indexOf(share)], look.names.written[1]].map(bare);
-  assert.equal(title, `All numbers of the model on their way from the words at the left to “${written}” at the right.`);
+  assert.match(title, new RegExp(`^Every number behind “${written}”, from left to right. A row is a word: `));
   const sure = state.run.steps[1][state.run.target[1]].toFixed(2);
   assert.deepEqual(
     buttons.map((one) => one.textContent),
@@ -53,4 +54,11 @@ test("where all heads are off it looks at no word", () => {
   const heads = [0, 1].map((head) => `decoder.layers.${machine.n_layers - 1}.cross_attention.head.${head}`);
   const { buttons } = shown({ off: new Set(heads) });
   assert.match(buttons[1].textContent, /it looks at no word$/);
+});
+
+test("what is changed says at once what was said before and what is said now", () => {
+  const { state, title } = shown({ off: new Set(["decoder.layers.0.self_attention.head.0"]) });
+  const [before, after] = [state.intact, state.run].map(({ target }) => String(target));
+  const so = before === after ? "this head alone changes nothing in what is said" : "it says another";
+  assert.equal(title, `“${before} → ${after}”: ${so}.`);
 });

@@ -19,7 +19,7 @@ function drawn(width) {
   const pan = document.createElement("div");
   Object.assign(pan, { clientWidth: width, scrollWidth: 1000, scrollLeft: 0 });
   const pressed = [];
-  const strip = stripOf({ state, pan, press: ({ part }) => pressed.push(part.key) });
+  const strip = stripOf({ state, machine, pan, press: ({ part }) => pressed.push(part.key) });
   Object.assign(strip.node, {
     getContext: () => notedCanvas().context,
     getBoundingClientRect: () => ({ left: 0, top: 0 }),
@@ -34,13 +34,15 @@ function drawn(width) {
 
 test("it is there where the map is wider than the page, and says what of it is in sight", () => {
   assert.ok(drawn(1000).strip.room.hidden);
-  const { strip, pan, port } = drawn(250);
+  const { strip, pan, port, pressed } = drawn(250);
   assert.ok(!strip.room.hidden && !port.hidden);
   assert.deepEqual([port.style.left, port.style.width], ["0%", "25%"]);
-  strip.node.onpointermove({ clientX: 150, clientY: 5, buttons: 0 });
+  strip.node.onpointermove({ type: "pointermove", clientX: 150, clientY: 5, buttons: 0 });
   assert.equal(pan.scrollLeft, 0, "no finger is down");
-  strip.node.onpointerdown({ clientX: 150, clientY: 5, buttons: 1 });
+  strip.node.onpointerdown({ type: "pointerdown", clientX: 150, clientY: 5, buttons: 1 });
   assert.equal(pan.scrollLeft, 375, "its middle is where the finger is");
+  strip.node.onclick({ clientX: 1, clientY: 1 });
+  assert.deepEqual(pressed, ["src_embedding.tokens"], "a press that pulls nothing opens what stands there");
   pan.onscroll();
   assert.equal(port.style.left, "37.5%");
 });

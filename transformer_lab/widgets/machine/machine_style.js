@@ -13,6 +13,7 @@ export const STYLE = `
   font: inherit; color: inherit; background: transparent; border: 1px solid var(--tl-line); border-radius: 4px;
   padding: 1px 6px; min-height: 26px; box-sizing: border-box;
 }
+.tl-machine .tl-route canvas { display: none; }
 .tl-machine .tl-tokens button { cursor: pointer; min-width: 26px; }
 .tl-machine .tl-zoom .tl-back .tl-writes { flex: 1; min-width: 0; overflow-x: auto; padding-right: 20px;
   mask: linear-gradient(90deg, #000 calc(100% - 20px), #0000); }
@@ -117,11 +118,11 @@ export const STYLE = `
   .tl-machine .tl-zoom .tl-back { flex-wrap: wrap; gap: 4px 8px; margin: 2px 0; }
   .tl-machine .tl-zoom .tl-back button { padding: 4px 8px; min-height: 40px; }
   .tl-machine.tl-view .tl-whole { font-size: 14px; }
-  .tl-machine .tl-route { display: grid; grid-template-columns: repeat(3, 1fr); gap: 4px; font-size: 12px;
-    line-height: 1.25; flex: 1; }
-  .tl-machine .tl-route span b { font-size: 13px; }
-  .tl-machine .tl-zoom .tl-route button { align-items: start; padding: 3px 0; gap: 5px; }
-  .tl-machine .tl-one-row { min-height: 56px; }
+  .tl-machine .tl-route { display: grid; gap: 4px; flex: 1; margin-bottom: 8px; }
+  .tl-machine .tl-zoom .tl-route button { flex-wrap: wrap; padding: 0; gap: 4px 8px; min-height: 40px; }
+  .tl-machine .tl-route span { flex: 1 0 calc(100% - 30px); }
+  .tl-machine .tl-acts .tl-route canvas { display: none; }
+  .tl-machine .tl-route canvas { display: block; margin-left: 26px; }
   .tl-machine :is(.tl-back, .tl-stack) .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { order: 1; flex-basis: 100%; gap: 0; }
   .tl-machine .tl-tip { display: none; }

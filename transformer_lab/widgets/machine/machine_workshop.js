@@ -9,6 +9,7 @@ import { sketchOf } from "./drawing/machine_sketch.js";
 import { flowOf } from "./near/machine_flow.js";
 import { foldOf, leadOf } from "./near/machine_lead.js";
 import { roleOf } from "./near/machine_roles.js";
+import { outcomeOf } from "./weave/weave_cuts.js";
 import { headsOf } from "./weave/weave_heads.js";
 import { bare } from "./weave/weave_layout.js";
 import { stepsOf } from "./weave/weave_steps.js";
@@ -59,6 +60,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   };
   const route = routeOf({
     ...{ state, machine },
+    outcome: (run) => outcomeOf(run, { decode: tokenizer.decode, eos: machine.eos }).label,
     open: (key) => {
       change({ mode: 0 });
       press(sketch.node.layout?.items.find(({ part }) => part.key === key) ?? state.partOf(key));
@@ -181,6 +183,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     chips.show();
     crumbs.show(at);
     me.node.classList.toggle("tl-near", now.zoomed); // the strip stands for the whole
+    me.node.classList.toggle("tl-acts", Boolean(now.mode)); // where a press changes a part, nothing is to move
     for (const [node, there] of [
       ...[modeBar, tokens.writes, sketch.room].map((one) => [one, !now.zoomed]),
       ...[crumbs.node, right].map((one) => [one, now.zoomed]),
@@ -191,6 +194,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     seen = { ...look, hint };
     if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
     sketch.paint(seen);
+    if (sketch.narrow() && !route.node.hidden && !now.mode) route.paint(look);
     const shown = right.hidden ? shut(at.part.tabs[now.tab], run) : open(at, look.names);
     const opened = now.zoomed && now.open;
     if (grows) grow(grows);

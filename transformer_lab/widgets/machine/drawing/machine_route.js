@@ -1,23 +1,44 @@
 // Where a reader begins in the map of all matrices: the way of the word that is being written, in three places, each
 // of which a press opens. The map has their numbers, too.
-//   const route = routeOf({ state, machine, open });  // open(key of a part)
+// On a phone each has its picture under it: the numbers of the word, where it looks, and how sure it is.
+//   const route = routeOf({ state, machine, open, outcome });  // open(key of a part); outcome(run), what it says
 //   route.show({ names, shares })
 
+import { paintWaves, paintWritten } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
 import { tell } from "../screen/weave_foot.js";
-import { button, element } from "../../shared/ui.js";
+import { NOW, SANS } from "../../shared/palette.js";
+import { amounts, button, canvas, css, element } from "../../shared/ui.js";
+
+const ROWS = "A row is a word: bars are its numbers, amber squares are words it looks at.";
+const HIGH = 28; // pixels of a picture
 
 export const stopsOf = (n_layers) => [
   ...["src_embedding.tokens", `decoder.layers.${n_layers - 1}.cross_attention.head.0`, "to_logits"],
 ];
 
-export function routeOf({ state, machine, open }) {
+// What is shown, or, once something is changed, what that does to what is said.
+const titleOf = (state, written, outcome) => {
+  const { run, intact, now } = state;
+  if (run === intact) return `Every number behind “${written}”, from left to right. ${ROWS}`;
+  const [before, after] = [intact, run].map(outcome);
+  const ids = [...now.off];
+  const one = ids.length + now.swaps.length === 1;
+  const what = ids.length && one ? `this ${state.partOf(ids[0]).path.at(-1).replace(/ \d+$/, "")} alone` : "this";
+  const so =
+    before === after ? `${one ? what : "all this together"} changes nothing in what is said` : "it says another";
+  return `“${before} → ${after}”: ${so}.`;
+};
+
+export function routeOf({ state, machine, open, outcome }) {
   const stops = stopsOf(machine.n_layers).map((key, i) => {
     const [says, one] = [element("span"), button("", () => open(key))];
-    one.append(element("i", {}, `${i + 1}`), says);
-    return { key, one, says };
+    const picture = canvas("", { keys: false });
+    picture.node.setAttribute("aria-hidden", "true");
+    one.append(element("i", {}, `${i + 1}`), says, picture.node);
+    return { key, one, says, picture };
   });
-  const title = element("p", { class: "tl-whole" });
+  const title = element("p", { class: "tl-whole", "aria-live": "polite" });
   const all = { class: "tl-route", role: "group", "aria-label": "three places to begin" };
   const node = element("div", all, ...stops.map(({ one }) => one));
   const show = ({ names, shares }) => {
@@ -26,10 +47,33 @@ export function routeOf({ state, machine, open }) {
     const [read, written] = [names.source[shares.indexOf(share)], names.written[at]].map((name) => `“${bare(name)}”`);
     const sure = state.run.steps[at][state.run.target[at]].toFixed(2);
     const looks = share ? `looks most at ${read}: ${share.toFixed(2)}` : "looks at no word";
-    tell(title, `All numbers of the model on their way from the words at the left to ${written} at the right.`);
+    tell(title, titleOf(state, bare(names.written[at]), outcome));
     const texts = [`${read} becomes ${machine.d_model} numbers`, `to write ${written} it ${looks}`];
     [...texts, `${written} is written, ${sure} sure`].forEach((text, i) => tell(stops[i].says, text));
     for (const { key, one } of stops) one.setAttribute("aria-pressed", zoomed && key === seen);
   };
-  return { node, title, show };
+  // The pictures, each as wide as its place; none where there is no room for them.
+  const paint = ({ names, shares }) => {
+    const wide = node.clientWidth - 28;
+    const { run, now } = state;
+    const [read, row] = [shares.indexOf(Math.max(...shares)), [{ y: 0, high: HIGH }]];
+    const one = { rows: row, lit: 0, replaced: [null], names: { written: [names.written[now.at]] } };
+    const [waves, looks, sure] = stops.map(({ picture }) => picture.resize(wide, HIGH));
+    const numbers = [run.at.get("src_embedding.tokens")?.rows[read] ?? []];
+    paintWaves(waves, "", { x: 0, width: wide }, { ...one, run: { at: new Map([["", { rows: numbers }]]) } });
+    const each = wide / shares.length;
+    Object.assign(looks, { font: `12px ${SANS}`, textAlign: "center" });
+    shares.forEach((share, s) => {
+      looks.fillStyle = css(amounts(share));
+      looks.fillRect(s * each, 0, each - 1, 12);
+      looks.fillStyle = NOW.ink;
+      looks.fillText(bare(names.source[s]), (s + 0.5) * each, HIGH - 4, each - 4);
+    });
+    paintWritten(
+      sure,
+      { x: 0, width: wide },
+      { ...one, run: { target: [run.target[now.at]], steps: [run.steps[now.at]] } },
+    );
+  };
+  return { node, title, show, paint };
 }

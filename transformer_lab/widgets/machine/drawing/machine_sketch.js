@@ -4,9 +4,8 @@
 //   sketch.paint({ names, shares });
 
 import { LINE, layoutOf, neighbour, partAt } from "./machine_layout.js";
-import { stopsOf } from "./machine_route.js";
 import { paintMachine } from "./machine_overview.js";
-import { stripOf } from "./machine_strip.js";
+import { stepsIn, stripOf } from "./machine_strip.js";
 import { topOf } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
 import { wideOf } from "../weave/weave_marks.js";
@@ -28,7 +27,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
   const runs = element("div", { class: "tl-beads", "aria-hidden": "true" });
   const pan = element("div", { class: "tl-pan" }, node, words, runs, spot);
   const room = element("div", { class: "tl-left" }, pan, says);
-  const strip = stripOf({ state, pan, press });
+  const strip = stripOf({ state, machine, pan, press });
   let [plan, half] = [null, 0]; // how wide it was when last in sight: out of sight JupyterLab gives it no width
   let follow = false; // whether the page scrolls to the part under the cursor
   let [listed, shown] = ["", ""];
@@ -98,13 +97,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       Object.assign(bead.style, { top: `${y + high / 2 - 5}px`, left: `${left}px` });
       return bead;
     });
-    const boxes = plan.bands.flatMap((band) => band.boxes);
-    const steps = stopsOf(machine.n_layers).map((key, i) => {
-      const { box, x, width, parts } = boxes.find(({ parts }) => parts.some(({ part }) => part.key === key));
-      const [step, up] = [element("b", {}, `${i + 1}`), box.kind === "embedding" ? 30 : 16]; // it has two titles
-      Object.assign(step.style, { left: `${x + width - 16}px`, top: `${parts[0].y - up}px` });
-      return step;
-    });
+    const steps = stepsIn(plan, machine);
     runs.replaceChildren(...beads, ...steps);
     if (still()) return;
     const call = [{ scale: 1 }, { scale: 1.3 }, { scale: 1 }];
@@ -164,7 +157,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       else return false;
     }),
   });
-  return { node, room, paint, strip };
+  return { node, room, paint, strip, narrow: () => half < 620 };
 }
 
 // The pixels that the longest word needs, and the longest note under one.

@@ -5,14 +5,27 @@
 
 import { layoutOf, nearest } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
+import { stopsOf } from "./machine_route.js";
 import { canvas, element } from "../../shared/ui.js";
 
-const [TALL, LOW] = [28, 9]; // pixels of a band, beside a part and elsewhere
+const [TALL, LOW] = [28, 9]; // pixels of a band, on a phone and beside a part elsewhere
 
-export function stripOf({ state, pan, press }) {
+// The numbers of the places to begin, each over its box's upper right corner.
+export function stepsIn({ bands, small }, { n_layers }) {
+  const boxes = bands.flatMap((band) => band.boxes);
+  return stopsOf(n_layers).map((key, i) => {
+    const { box, x, width, parts } = boxes.find(({ parts }) => parts.some(({ part }) => part.key === key));
+    const [step, up] = [element("b", {}, `${i + 1}`), small ? -3 : box.kind === "embedding" ? 30 : 16];
+    Object.assign(step.style, { left: `${x + width - 16}px`, top: `${parts[0].y - up}px` });
+    return step;
+  });
+}
+
+export function stripOf({ state, machine, pan, press }) {
   const { node, at, resize } = canvas("every matrix, small", { keys: false });
   const port = element("i"); // what is in sight
-  const room = element("div", { class: "tl-strip", "aria-hidden": "true" }, node, port);
+  const steps = element("div", { class: "tl-beads" });
+  const room = element("div", { class: "tl-strip", "aria-hidden": "true" }, node, port, steps);
   let [plan, width] = [null, 0];
   const follow = () => {
     const share = (x) => `${(100 * x) / (pan.scrollWidth || 1)}%`;
@@ -33,21 +46,24 @@ export function stripOf({ state, pan, press }) {
       width,
       rows,
       lit,
-      small: zoomed && width < 330 ? TALL : LOW,
+      small: !zoomed || width < 330 ? TALL : LOW,
     });
+    steps.replaceChildren(...(zoomed ? [] : stepsIn(plan, machine)));
     const { box } = state.partOf(open);
     const own = plan.items.filter((item) => item.box === box); // a mask has no picture
     const chosen = zoomed ? (own.find(({ part }) => part.key === open) ?? own[0]) : null;
     paintMachine(resize(plan.width, plan.height), plan, { ...look, chosen, cursor: null });
   };
+  let pulled = false;
   const pull = (event) => {
+    pulled = event.type === "pointermove" && (pulled || Boolean(event.buttons));
     if (!state.now.zoomed && event.buttons)
       pan.scrollLeft = (at(event)[0] / width) * pan.scrollWidth - pan.clientWidth / 2;
   };
   Object.assign(node, {
     onpointerdown: pull,
     onpointermove: pull,
-    onclick: (event) => state.now.zoomed && press(nearest(plan, ...at(event))),
+    onclick: (event) => (state.now.zoomed || !(pulled || state.now.mode)) && press(nearest(plan, ...at(event))),
   });
   pan.onscroll = follow;
   return { room, node, show };

@@ -709,11 +709,14 @@ def test_the_picture_of_all_matrices_comes_first(browser, address, size):
     expect(page.locator(".tl-strip")).to_be_visible(visible=size == "phone")
     box = pan.bounding_box()
     # A phone has the whole, small, with the three places in it, and each place large, over the map.
-    seen = [pan] if size == "desk" else [page.locator(".tl-strip"), *page.locator(".tl-route canvas, .tl-strip b").all()]
+    seen = (
+        [pan] if size == "desk" else [page.locator(".tl-strip"), *page.locator(".tl-route canvas, .tl-strip b").all()]
+    )
     assert len(seen) == (1 if size == "desk" else 7)
     for one in seen:
         place = one.bounding_box()
-        assert place["y"] + place["height"] <= SIZES[size][1] and place["x"] + place["width"] <= SIZES[size][0]
+        assert place["y"] + place["height"] <= SIZES[size][1]
+        assert place["x"] + place["width"] <= SIZES[size][0]
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
     expect(page.locator(".tl-words .tl-lit")).to_have_text(
         ["onelooked at 0.65", "einreads tausend", "einreads tausend"]

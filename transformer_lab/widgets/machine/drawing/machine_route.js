@@ -35,7 +35,7 @@ export function routeOf({ state, machine, open, outcome }) {
     const [says, one] = [element("span"), button("", () => open(key))];
     const picture = canvas("", { keys: false });
     picture.node.setAttribute("aria-hidden", "true");
-    one.append(element("i", {}, `${i + 1}`), says, picture.node);
+    one.append(element("i", {}, `${i + 1}`), says);
     return { key, one, says, picture };
   });
   const title = element("p", { class: "tl-whole", "aria-live": "polite" });
@@ -54,6 +54,7 @@ export function routeOf({ state, machine, open, outcome }) {
   };
   // The pictures, each as wide as its place; none where there is no room for them.
   const paint = ({ names, shares }) => {
+    for (const { one, picture } of stops) if (!picture.node.isConnected) one.append(picture.node);
     const wide = node.clientWidth - 28;
     const { run, now } = state;
     const [read, row] = [shares.indexOf(Math.max(...shares)), [{ y: 0, high: HIGH }]];

@@ -38,7 +38,7 @@ const told = (text) => sentences(text).filter((one) => one && !BIDS.test(one));
 // Of what a view says the first sentence with a number in it, else what its drawing is called.
 export function saidBy(view) {
   const nodes = [...view.querySelectorAll(".tl-says, [aria-live]:not(output)")].filter((one) => one.checkVisibility());
-  const drawn = view.querySelector("canvas")?.getAttribute("aria-label") ?? "";
+  const drawn = view.querySelector("canvas:not([aria-hidden])")?.getAttribute("aria-label") ?? "";
   const all = [...nodes.flatMap((one) => told(one.textContent)), ...told(drawn)];
   const first = all.find((one) => /\d/.test(one) && one.length <= LONGEST) ?? "";
   return /^[a-z]{2}/.test(first) ? first[0].toUpperCase() + first.slice(1) : first;

@@ -153,7 +153,7 @@ class Live:
 
     @property
     def canvas(self) -> Locator:
-        return self.root.locator("canvas").first
+        return self.root.locator("canvas:not([aria-hidden])").first  # and not what only decorates
 
     @property
     def drawing(self) -> Locator:

@@ -761,6 +761,21 @@ def test_the_map_names_three_places_to_begin_and_a_press_opens_each(sized):
         expect(place).to_have_attribute("aria-pressed", "false")
 
 
+def test_what_a_switched_off_head_does_is_said_in_the_headline_and_moves_nothing(sized):
+    sized.get_by_role("button", name="every matrix").click()
+    sized.get_by_role("button", name="switch off").click()
+    drawing = sized.locator(".tl-pan canvas")
+    before = drawing.bounding_box()
+    head = """one => {
+        const {x, y} = one.layout.items.find(({part}) => part.key === "encoder.layers.0.self_attention.head.0");
+        return {x: x + 9, y: y + 9};
+    }"""
+    drawing.click(position=drawing.evaluate(head))
+    says = "34\u202f021 → 34\u202f021: this head alone changes nothing in what is said."
+    expect(sized.locator(".tl-whole")).to_have_text(says)
+    assert drawing.bounding_box() == before
+
+
 def test_a_phone_has_the_way_to_every_matrix_in_its_first_screen(browser, address):
     page = opened(browser, f"{address}/light.html", "phone")
     way = page.get_by_role("button", name="every matrix")

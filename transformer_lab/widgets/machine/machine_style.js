@@ -121,7 +121,9 @@ export const STYLE = `
   .tl-machine .tl-route { display: grid; gap: 4px; flex: 1; margin-bottom: 8px; }
   .tl-machine .tl-zoom .tl-route button { flex-wrap: wrap; padding: 0; gap: 4px 8px; min-height: 40px; }
   .tl-machine .tl-route span { flex: 1 0 calc(100% - 30px); }
-  .tl-machine .tl-acts .tl-route canvas { display: none; }
+  .tl-machine .tl-acts .tl-route { display: none; }
+  .tl-machine .tl-acts .tl-whole { min-height: 54px; }
+  .tl-machine .tl-one-row { min-height: 48px; }
   .tl-machine .tl-route canvas { display: block; margin-left: 26px; }
   .tl-machine :is(.tl-back, .tl-stack) .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { order: 1; flex-basis: 100%; gap: 0; }

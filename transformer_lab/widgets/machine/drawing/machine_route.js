@@ -24,10 +24,9 @@ const titleOf = (state, written, outcome) => {
   const [before, after] = [intact, run].map(outcome);
   const ids = [...now.off];
   const one = ids.length + now.swaps.length === 1;
-  const what = ids.length && one ? `this ${state.partOf(ids[0]).path.at(-1).replace(/ \d+$/, "")} alone` : "this";
-  const so =
-    before === after ? `${one ? what : "all this together"} changes nothing in what is said` : "it says another";
-  return `“${before} → ${after}”: ${so}.`;
+  const part = ids.length ? state.partOf(ids[0]).path.at(-1).replace(/ \d+$/, "") : "swap";
+  const what = one ? `this ${part} alone` : "all this together";
+  return `${before} → ${after}: ${what} changes ${before === after ? "nothing in " : ""}what is said.`;
 };
 
 export function routeOf({ state, machine, open, outcome }) {

@@ -623,6 +623,19 @@ def test_a_change_that_puts_a_list_into_itself_does_not_end_the_session():
     assert "`steps` must be a list, but is a Tensor." in verdict.message
 
 
+def counted_up_to(n):
+    return torch.tensor([[float(s) for s in range(n)]])
+
+
+def test_an_answer_that_makes_tensors_of_lists_is_run_as_it_is_unless_they_have_no_end():
+    function = SourceTree(counted_up_to).function()
+    assert torch.equal(function(3), torch.tensor([[0.0, 1.0, 2.0]]))
+    endless = [0.0]
+    endless.append(endless)
+    with pytest.raises(ValueError, match="these lists have too many parts"):
+        loop_limit.without_endless_lists(torch.tensor)(endless)
+
+
 def test_changes_by_which_an_answer_never_ends_are_given_up(monkeypatch):
     ended = []
     monkeypatch.setattr(loop_limit.EndlessLoop, "__init__", lambda self: ended.append(self))

@@ -77,7 +77,7 @@ for words in (first, second):
 #
 # How could a word choose whom to listen to? A Python dictionary chooses, but it is all or nothing: one key equals the query, and its value is returned. **Attention** is a look-up by degrees. A **query** is compared with every **key**, and the better a key fits, the more its **value** counts in the answer.
 #
-# ![Left: a query equals one key of a dictionary and returns its value. Right: a query is similar to each key to some degree; weights that sum to 1 blend the values.](../img/01_lookup.svg)
+# ![A hard dictionary: a query equals one key and returns its value. A soft dictionary: a query is similar to each key to some degree; weights that sum to 1 blend the values.](../img/01_lookup.svg)
 
 # %% [markdown]
 # We need a number that says how well a key fits, and the dot product is one. It multiplies two vectors number by number, or **feature** by feature, as we call the numbers of a vector, and adds up the products. Features that both vectors have push the sum up, and features in which they disagree push it down, so it is large if the two point the same way, 0 if they are at right angles, and negative if they point in opposite directions. It is called the **score** of the key. Scores become **weights**, which are positive and sum to 1, by the **softmax**: take the exponential of each score, then divide by the sum of all exponentials.
@@ -847,7 +847,7 @@ for score in (DotScore, NetworkScore, DotAfterNetwork):
 #
 # Before the Transformer most neural translators read with **recurrent networks**, one word after the other, where each step mixes the new word into a state. Attention came on top of that. ([ByteNet](https://arxiv.org/abs/1610.10099) and [ConvS2S](https://arxiv.org/abs/1705.03122) used convolutions.) In a recurrent network, whatever the first of $n$ words contributes has to survive $n - 1$ updates before it reaches the last. In attention it is one step away.
 #
-# ![Left, a chain: word 1 reaches word 6 through five steps of a recurrent network. Right, in self-attention every word is joined to every other directly.](../img/01_paths.svg)
+# ![A recurrent network is a chain: word 1 reaches word 6 through five steps. In self-attention every word is joined to every other directly.](../img/01_paths.svg)
 
 # %% [markdown]
 # How strongly does the *last* output depend on the *first* input? The yardstick is the length of the gradient, in untrained models. Each step of the recurrent network multiplies by the same matrix, so it should matter how that matrix starts. Here are four starts: PyTorch's default, an **orthogonal** matrix (which keeps lengths; the tanh after it shortens them), and one and a half times and twice that:

@@ -159,7 +159,7 @@ print("tokens that occur in the training:", len(used))
 #
 # Texts have become rows of tokens. What does the decoder do with them? When it writes, it reads what it has written so far and predicts the next token. In training we could let it write too, but its first attempts would be nonsense, and it would have to learn from continuing nonsense. So we give it the *right* beginning instead, and ask for the next token. This is called **teacher forcing**.
 #
-# ![Left, training: the targets ein, undzwan, zig, end stand above the decoder; below it the same targets, one position further right, behind begin. Right, writing: four steps, each of which appends one token to what was written before.](../img/07_shift.svg)
+# ![Training: the targets ein, undzwan, zig, end stand above the decoder; below it the same targets, one position further right, behind begin. Writing: four steps, each of which appends one token to what was written before.](../img/07_shift.svg)
 #
 # The decoder's input is the target, **shifted right** by one position, behind a token that means *begin*:
 

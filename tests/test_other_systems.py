@@ -178,6 +178,23 @@ def test_an_error_of_time_never_comes_after_the_block():
         time.sleep(0.1)
 
 
+FOLLOWED_LATER = """
+import sys
+from transformer_lab.exercises.engine.thread_limit import limited_by_a_thread
+
+with limited_by_a_thread(60.0, 60.0, TimeoutError):
+    pass
+sys.settrace(lambda *event: None)
+print((lambda: "called")())
+"""
+
+
+def test_after_the_block_a_debugger_can_follow_what_is_called():
+    """Python 3.11 would never come back from that call if it believed that an error is still to be raised."""
+    done = subprocess.run([sys.executable, "-c", FOLLOWED_LATER], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "called\n"), done.stderr
+
+
 # ── a file that another program reads ──
 
 

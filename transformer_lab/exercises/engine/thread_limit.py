@@ -13,6 +13,14 @@ from contextlib import contextmanager
 from types import FrameType
 
 
+class Arrived(BaseException):
+    """Raised in a thread and caught at once, after which Python has nothing more to raise in it.
+
+    To take back what is to be raised, by handing over None, would leave Python 3.11 believing that there is something:
+    it would look for it without end at the next call of a function that a debugger follows.
+    """
+
+
 @contextmanager
 def limited_by_a_thread(seconds: float, by_the_clock: float, error: type[BaseException]) -> Iterator[None]:
     """Raise the error in the `with` block after so many seconds of processor time or of wall-clock time.
@@ -34,7 +42,12 @@ def limited_by_a_thread(seconds: float, by_the_clock: float, error: type[BaseExc
     def stop() -> None:
         over.set()
         thread.join()
-        raise_in(ctypes.c_ulong(own), None)  # nothing: what was raised at the last moment must not come after the block
+        try:  # what was raised at the last moment must not come after the block: something else takes its place
+            raise_in(ctypes.c_ulong(own), ctypes.py_object(Arrived))
+            while True:
+                pass
+        except Arrived:
+            pass
 
     thread = threading.Thread(target=ring, daemon=True)
     thread.start()

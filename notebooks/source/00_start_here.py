@@ -137,7 +137,7 @@ for probability in (1.0, 0.5, 0.1, 0.01):
 exercises.dot_product
 
 # %% [markdown]
-# Hand your function to `check`. It tries many cases and compares the results with the right ones. If one of them is wrong, it shows you the smallest case that fails, and if the mistake is a common one it tells you *which* you made. Here are two answers that are wrong on purpose:
+# Hand your function to `check`. It tries many cases and compares the results with the right ones. If one of them is wrong, it shows you a small case that fails, and if the mistake is a common one it tells you *which* you made. Here are two answers that are wrong on purpose:
 
 # %%
 exercises.dot_product.check(lambda a, b: a * b)

@@ -364,7 +364,7 @@ assert short < 0.5 > fixed
 assert long > 0.8
 
 # %% [markdown]
-# So one head *can* fetch both tokens here, but it is slow. After the 150 steps in which two heads learned the task, it still named only a quarter of the pairs rightly. It has to find a trick: it lets its weights depend on the tokens, so that the proportions of the blend tell which of the two stood where. The head whose weights cannot depend on the tokens never gets there, and for such a head the impossibility is real, as the two boxes prove.
+# So one head *can* fetch both tokens here, but it is slow. After the 150 steps in which two heads learned the task, it still named only a quarter of the pairs rightly. It has to find a trick: it lets its weights depend on the tokens, so that of two kinds the same one gets the larger share wherever it stands, and the positions, which are blended along with the tokens, tell where that share came from. The head whose weights cannot depend on the tokens never gets there, and for such a head with a linear reader the impossibility is real, as the two boxes prove.
 
 # %% [markdown]
 # <details><summary>Proof: fixed weights and a linear reader cannot name both tokens (first half)</summary>
@@ -427,7 +427,7 @@ plots.show(ax, alt="Both differences grow until they are near 1; that of 1e-12 n
 # Copies that are kept equal do in these 600 steps what a single head did. (Like a single head, they may find its trick later on.) But a difference of $10^{-12}$ is enough to let them part, and then they do the task as well as two heads that had nothing in common.
 
 # %% [markdown]
-# The picture shows why so little is enough: from step 100 on its curve climbs nearly in a straight line, and on a logarithmic axis this means that the difference grows exponentially, by a factor of some hundreds in every hundred steps. That is why a start which is ten billion times smaller costs only about 400 steps more. Even rounding is such a start: if you make the copy once and add nothing, the two heads part as well in a computer, after 600 to 800 steps in float64 and on some processors within 300 in float32.
+# The picture shows why so little is enough: from step 100 on the lower curve climbs nearly in a straight line, and on a logarithmic axis this means that the difference grows exponentially, by a factor of some hundreds in every hundred steps. That is why a start which is ten billion times smaller costs only about 400 steps more. Even rounding is such a start: if you make the copy once and add nothing, the two heads part as well in a computer, after 600 to 800 steps in float64 and on some processors within 300 in float32.
 #
 # For this model that answers the question: the loss drives the heads apart, and the random start only lets it begin. The translator's heads had such a start as well.
 
@@ -524,13 +524,13 @@ for n_heads in (1, 2, 8, 32):
     count = sum(parameter.numel() for parameter in layer.parameters())
     print(f"{n_heads:2} heads: rank {rank:2}, parameters {count:,}")
 # %% [markdown]
-# At a fixed $d_{model}$ the number of parameters stays the same. With more heads you get more ways of looking, but each of them is poorer. The paper varied the number of heads in its translator (Table 3, rows A): "single-head attention is 0.9 BLEU worse than the best setting, quality also drops off with too many heads" (§6.2). (BLEU is a score of translations; lesson 07 explains it.)
+# (If you see 63 for the single head, one of its 64 directions is so weak that it got lost in rounding.) At a fixed $d_{model}$ the number of parameters stays the same. With more heads you get more ways of looking, but each of them is poorer. The paper varied the number of heads in its translator (Table 3, rows A): "single-head attention is 0.9 BLEU worse than the best setting, quality also drops off with too many heads" (§6.2). (BLEU is a score of translations; lesson 07 explains it.)
 
 # %% [markdown]
 # ## Remember
 #
 # - A head is an attention of its own, in $d_{model}/h$ features; heads see the same tokens in different ways.
-# - One head blends what it fetches, and reading the blend takes a trick that is slow to learn. Several heads keep the pieces apart, with the same number of parameters.
+# - One head blends what it fetches, and before a linear layer can read the blend, the head needs a trick that is slow to learn. Several heads keep the pieces apart, with the same number of parameters.
 # - To split: cut the features into blocks, *then* move the heads in front of the tokens.
 # - The scale of a head is $1/\sqrt{d_{head}}$.
 # - Through $W^O$ the heads' parts add up, and each part has rank $d_{head}$ at most.

@@ -658,9 +658,9 @@ assert by_32["from 64 on"] > by_32["always at 64"] + 0.15
 assert moved["anywhere"][64].mean() > moved["always at 0"][64].mean() + 0.2
 
 # %% [markdown]
-# Compare the two middle rows at 32 tokens first. Both models are tested on rows that they have never met, and both were trained from 64 on, so all that sets them apart is whether the rows varied. It makes a great difference. A model that always sees the same 32 positions can learn each of them by heart, while a model that sees many positions gains more from a rule that they all share. (There is such a rule, the rotation. Whether the model has found it, this experiment does not show.)
+# Compare the two middle rows at 32 tokens first. Both models are tested on rows that they have never met, and both were trained from 64 on, so all that sets them apart is how widely the rows varied. It makes a great difference. A model that always sees the same 32 positions can learn each of them by heart, while a model that sees many positions gains more from a rule that they all share. (There is such a rule, the rotation. Whether the model has found it, this experiment does not show.)
 #
-# At 64 tokens the rows are the main trouble, since the model that has met every row gets most answers right there. But new rows are not all of it. At 256 even that model loses many answers after these 200 steps, although only the length is new to it.
+# At 64 tokens the rows are the main trouble, since the model that has met nearly every row gets most answers right there. But new rows are not all of it. At 256 even that model loses many answers after these 200 steps, although hardly anything but the length is new to it.
 
 # %% [markdown]
 # ## Extra: what does ALiBi's slope decide?
@@ -817,7 +817,7 @@ assert error > 5e-5
 # %% [markdown]
 # ## Extra: dropout on the sum
 #
-# **Dropout** sets some numbers to 0 in training, at random, so that a model does not lean on any single one. The paper applies it to "the sums of the embeddings and the positional encodings", with a rate of 0.1 (§5.4). Whatever is left is divided by 0.9, so that the mean stays the same:
+# **Dropout** sets some numbers to 0 in training, at random, so that a model does not lean on any single one. The paper applies it to "the sums of the embeddings and the positional encodings", with a rate of 0.1 in its base model (§5.4). Whatever is left is divided by 0.9, so that the mean stays the same:
 
 # %% tolerance=0.01
 torch.manual_seed(0)

@@ -263,7 +263,7 @@ print("together:            ", round(sum(every.values()), 4))
 # The five sentences have probability 1 together, so none is missing. Greedy choice takes *be*, since 0.55 > 0.45, then *sunny*, and ends with 0.22. The best sentence starts with the *less* probable word, *rain*, and has 0.405, nearly twice as much. Greedy choice never goes back to a word that it has passed over.
 
 # %% [markdown]
-# **Beam search** keeps several beginnings alive. In each step it extends all of them by every word, and of all these extensions it keeps the most probable ones, as many as the **beam size** says. A sentence that has ended is set aside. Follow it with a beam of two:
+# **Beam search** keeps several beginnings alive. In each step it extends all of them by every word, and of all these extensions it keeps the most probable ones, as many as the **beam size** says. A sentence that has ended is set aside. Follow the search with a beam of two:
 
 # %%
 live, ended = [(("It will",), 1.0)], []
@@ -468,7 +468,7 @@ sure = log_prob(unseen, by_search).exp().mean().item()
 print(f"mean probability of the sentence: {sure:.2f}")
 assert agree >= 0.98 * len(expected)
 # %% [markdown]
-# Where the model is sure, the search finds nothing better. So we need inputs on which it is unsure. Type in a hurry, and drop a character, double one, or exchange two neighbours. The model has never seen a typing error. We take 300 different ones of each kind, in names that it was not trained on:
+# Where the model is sure, the search finds nothing better. So we need inputs on which it is unsure. Who types in a hurry drops a character, doubles one, or exchanges two neighbours. The model has never seen such an error. We take 300 different ones of each kind, in names that it was not trained on:
 
 # %%
 from itertools import chain
@@ -602,7 +602,7 @@ for name, (end, token) in given.items():
 assert given["with dropout"][1] < given["without"][1] - 0.02
 
 # %% [markdown]
-# With the dropout of its training, the model comes near what it was taught. Without dropout, as it is used, the model is surer: a right token costs only 0.05 in $\ln P$, where label smoothing asks for 0.11. The last number of each line is the length at which a sentence of right tokens becomes less probable than silence. At the model's own 0.05 a token that is 189 tokens, and the names are far shorter. But what if the model is unsure, as it is on gibberish? Then each token costs more, and silence may cost less. We compare the two:
+# With the dropout of its training, the model comes near what it was taught. Without dropout, as it is used, the model is surer: a right token costs only 0.05 in $\ln P$, where label smoothing asks for 0.11. The last number of each line is the length at which a sentence of right tokens becomes less probable than silence. At the model's own cost of a little more than 0.05 for each token, this length is 189 tokens, and the names are far shorter. But what if the model is unsure, as it is on gibberish? Then each token costs more, and silence may cost less. We compare the two:
 
 # %% tolerance=3
 sources = {"names": (unseen, by_search), "gibberish": (gibberish, answers[1])}
@@ -677,7 +677,7 @@ for ax, name in zip(axes, ("real code", "a beam of 4")):
     plots.plot_lines(range(1, 151), curve, ax, x_label="character", log_y=True)
     ax.set(title=name, ylim=(1e-5, 1.5))
 axes[0].set(ylabel="probability")
-alt = "Probability of 150 characters: real code often falls below 0.1, the beam's text never."
+alt = "Probability of 150 characters: real code often falls below 0.1, the beam's text hardly ever."
 plots.show(figure, alt)
 # %% tolerance=0.05
 unexpected = {name: (each.exp() < 0.1).float().mean().item() for name, each in by_character.items()}

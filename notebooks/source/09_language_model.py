@@ -223,7 +223,7 @@ exercises.next_token_loss.check(next_token_loss)
 # %% [markdown]
 # ## Train it
 #
-# Each step reads 16 windows of 64 characters, from random places, and all 63 next characters of a window are learned at once, as in lesson 07. The optimizer is **AdamW**, which is Adam (lesson 07) with one addition: it also shrinks the weights a little at each step ([Loshchilov & Hutter, 2019](https://arxiv.org/abs/1711.05101)). The rate climbs for 50 steps, then falls to 0. In 800 steps the model reads as many characters as an eighth of the training part holds.
+# The text is cut into windows of 64 characters. Each step reads 16 of them, in random order, and all 63 next characters of a window are learned at once, as in lesson 07. The optimizer is **AdamW**, which is Adam (lesson 07) with one addition: it also shrinks the weights a little at each step ([Loshchilov & Hutter, 2019](https://arxiv.org/abs/1711.05101)). The rate climbs for 50 steps, then falls to 0. In 800 steps the model reads as many characters as an eighth of the training part holds.
 
 # %%
 from transformer_lab import token_log_probs, widgets

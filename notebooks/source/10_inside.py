@@ -457,7 +457,7 @@ assert by_part["key"] < 0.3 < 0.85 < min(by_part["query"], by_part["value"])
 # %% [markdown]
 # This is the clearest answer of the lesson so far. What layer 0 finds out travels to layer 1 through the keys; queries and values hardly need it. Elhage et al. call this *K-composition*.
 #
-# In models that were trained ten times as long, the keys need the notes just as much, but there queries or values begin to need layer 0 as well. The *Extra* on seeds says more.
+# In models that were trained ten times as long, the keys need the notes just as much, but in two of three the queries or the values need layer 0 as well. The *Extra* on seeds says more.
 
 # %% [markdown]
 # ## Move a note
@@ -494,7 +494,7 @@ assert moved["planted", "value"][0] > 0.9 > 0.8 > moved["trained", "value"][0]
 # The values of the trained model hold a surprise. Above, they could do without all that layer 0 had written. But if it is exchanged for the values alone, about half of the answers become the symbol of position 9, and in the planted model none do. At position 6, where the induction heads still look, only what layer 0 had written at position 9 can name that symbol. So in the trained model, layer 0 also writes which symbol stands *here*. **A part may read what it does not need**: taking the notes away shows the need, and only the exchange shows the reading.
 
 # %% [markdown]
-# **Here the first sitting ends.** You have seen the two heads in a model of attention alone, and four kinds of evidence for them: where they look, what the model loses without them, by which route the first reaches the second, and what happens if a note is moved. An *Extra* below repeats all of it with four more seeds, and says what changes after a longer training.
+# **Here the first sitting ends.** You have seen the two heads in a model of attention alone, and four kinds of evidence for them: where they look, what the model loses without them, by which route the first reaches the second, and what happens if a note is moved. An *Extra* below repeats all four with four more seeds, and says what changes after a longer training.
 
 # %% [markdown]
 # ## Inside the code model
@@ -647,7 +647,7 @@ with torch.no_grad(), analysis.record_states(big) as states:
     logits = analysis.logit_lens(stack, big.norm, big.to_logits.weight)
 widgets.lens(logits, line, characters.symbols)
 # %% [markdown]
-# The embedding names the character that *stands there*. This is no opinion about what comes next: one matrix serves for input and output, so an embedding fits its own row of the matrix best. Now compare the two mentions of the name. At the first, no layer can know what comes next; at the second, the letters appear in the row at the top. (We have chosen a name that the model repeats well. For the average over 100 names see above.)
+# The embedding names the character that *stands there*. This is no opinion about what comes next: one matrix serves for input and output, so the embedding of each of these characters fits its own row of the matrix best. Now compare the two mentions of the name. At the first, no layer can know what comes next; at the second, the letters appear in the row at the top. (We have chosen a name that the model repeats well. For the average over 100 names see above.)
 #
 # Keep in mind what the lens leaves out. The later layers have learned to read an early state, and the output matrix has not, so information that the lens misses may still be present.
 
@@ -707,7 +707,7 @@ two_layers = [model, train(seed=1), train(seed=2)]
 # %%
 two_layers += [train(seed=3), train(seed=4)]
 # %% [markdown]
-# Here is everything that we have measured, in one function:
+# Here are twelve of our measures, in one function:
 
 # %%
 def summary(model):
@@ -754,7 +754,7 @@ assert min(runs["answers by notes exchanged for keys"]) > 0.8
 # %% [markdown]
 # ## Extra: which heads close brackets?
 #
-# The same tools work for jobs other than repeating. The small code model closes brackets, for instance. We collect each closing bracket in files that it has not read, and the opening one that belongs to it, and see how often the model ranks the right one first:
+# The same tools work for jobs other than repeating. The small code model closes brackets, for instance. In pieces of files that it has not read, we collect the closing brackets whose opening one stands at least four characters before, and see how often the model ranks the right one first:
 
 # %%
 def brackets(text):
@@ -782,7 +782,7 @@ with torch.no_grad():
 is_right = first[row, before_closing] == read.cpu()[row, before_closing + 1]
 print(f"closing brackets ranked first: {is_right.float().mean():.2f} of {len(row)}")
 # %% [markdown]
-# Now we take each of the twelve heads away, and look at two losses: that of the closing brackets, and that of all other characters (10 seconds). **Predict:** will some head matter for brackets alone?
+# Now we take each of the twelve heads away, and look at two losses: that of these closing brackets, and that of all other characters (10 seconds). **Predict:** will some head matter for brackets alone?
 
 # %%
 def bracket_losses():

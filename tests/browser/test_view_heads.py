@@ -39,7 +39,7 @@ def test_a_head_that_is_left_out(views):
     expected = compared(without=3)
     near(view.values(), expected)
     mean = sum(expected["share"]) / 6
-    assert f"Without head 3 the outputs lose {mean:.3f} of their length, on average." in view.says()
+    assert f"Without head 3 the outputs lose a part {mean:.3f} times as long as they are, on average." in view.says()
     view.root.locator("canvas").nth(1).focus()
     length = data["head_parts"][3, 0].norm().item()
     assert view.says().endswith(

@@ -454,7 +454,7 @@ def relation(change, exercise=exercises.softmax) -> str | None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda x: -x, "`weights`: its sign is turned"),
+        (lambda x: -x, "`weights`: its sign is flipped"),
         (lambda x: x.mT, "`weights`: its last two axes are swapped"),
         (lambda x: x.flip(-1), "`weights`: its last axis runs backwards"),
         (lambda x: 3 * x, "`weights`: it is 3 times what it should be"),
@@ -477,7 +477,7 @@ def test_of_a_tuple_the_part_that_is_wrong_is_named():
     attention = exercises.scaled_dot_product_attention
     right = {case: Outcome((x, 2 * x)) for case, x in NUMBERS.items()}
     for change, words in (
-        (lambda a, b: (a, -b), "`weights`: its sign is turned"),
+        (lambda a, b: (a, -b), "`weights`: its sign is flipped"),
         (lambda a, b: (b, a), "what is returned is in the wrong order"),
         (lambda a, b: b, "`weights` alone is returned"),
         (lambda a, b: (a, a, b), None),

@@ -459,7 +459,7 @@ def test_weights_whose_effect_is_not_finite_are_refused(name, size):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda positions: torch.eye(2), "It must return 2 values"),
+        (lambda positions: torch.eye(2), "It must return (w_q, w_k): in place of 2 values there is a Tensor"),
         (lambda positions: (torch.eye(2), 1.0), "It must return tensors"),
         (lambda positions: (torch.eye(3), torch.eye(2)), r"A matrix has the wrong shape or type."),
         (lambda positions: (torch.eye(2).int(), torch.eye(2)), "given    (2, 2), torch.int32"),

@@ -29,7 +29,7 @@ def additive(hidden: Tensor) -> Tensor | None:
 
 
 TENSOR_CHANGES: dict[str, TensorChange] = {
-    "its sign is turned": numbers_only(lambda x: -x),
+    "its sign is flipped": numbers_only(lambda x: -x),
     "True and False are swapped": lambda x: ~x if x.dtype == torch.bool else None,
     "it is made to be added to scores, 0 and -inf, where True and False are asked for": lambda x: (
         additive(~x) if x.dtype == torch.bool else None

@@ -63,7 +63,7 @@ def fault_of_form(given: object, expected: object, name: str) -> str | None:
     """Describe what is wrong with the form of a returned value, whatever its numbers: how many tensors, what shapes."""
     if isinstance(expected, (tuple, list)):
         if not isinstance(given, (tuple, list)) or len(given) != len(expected):
-            return f"It must return {len(expected)} values ({name}), but returned {kind(given)}."
+            return f"It must return {name}: in place of {len(expected)} values there is {kind(given)}."
         faults = (fault_of_form(one, other, name) for one, other in zip(given, expected, strict=True))
         return next((found for found in faults if found), None)
     if not isinstance(expected, Tensor):

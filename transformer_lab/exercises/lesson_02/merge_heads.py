@@ -45,12 +45,20 @@ merge_heads = Exercise(
 )
 
 
-@merge_heads.mistake(
+NOT_SWAPPED = (
     "The axes of heads and tokens were not swapped before they were merged: the shape is right, and one row mixes "
     "features of several tokens."
 )
+
+
+@merge_heads.mistake(NOT_SWAPPED)
 def not_swapped(x):
     return x.reshape(x.size(0), x.size(2), -1)
+
+
+@merge_heads.mistake(NOT_SWAPPED)
+def not_swapped_without_a_copy(x):
+    return x.view(x.size(0), x.size(2), -1)
 
 
 @merge_heads.mistake(

@@ -51,12 +51,20 @@ split_heads = Exercise(
 )
 
 
-@split_heads.mistake(
+STRAIGHT = (
     "A straight view to (B, h, T, d_head): the shape is right, but the numbers are not. It cuts the sentence into runs "
     "of *tokens*, one for each head, so that a head sees one part of the sentence and never the others."
 )
+
+
+@split_heads.mistake(STRAIGHT)
 def straight_view(x, n_heads):
     return x.reshape(x.size(0), n_heads, x.size(1), -1)
+
+
+@split_heads.mistake(STRAIGHT)
+def straight_view_without_a_copy(x, n_heads):
+    return x.view(x.size(0), n_heads, x.size(1), -1)
 
 
 @split_heads.mistake("The axis of heads still comes after that of tokens: (B, T, h, d_head).")

@@ -59,41 +59,79 @@ def halves(periods, with_cosine):
     return periods if with_cosine else [period // gcd(period, 2) for period in periods]
 
 
-@first_repeat.mistake(
+THE_LONGEST = (
     "You take the longest period. When that hand has come round, the others need not have: they must *all* point where "
     "they began."
 )
+
+
+@first_repeat.mistake(THE_LONGEST)
 def the_longest(periods, with_cosine):
     return max(halves(periods, with_cosine))
 
 
-@first_repeat.mistake(
-    "You take the shortest period. The other hands have moved on by then, and tell the two positions apart."
-)
+@first_repeat.mistake(THE_LONGEST)
+def the_longest_of_whole_turns(periods, with_cosine):
+    return max(periods)
+
+
+THE_SHORTEST = "You take the shortest period. The other hands have moved on by then, and tell the two positions apart."
+
+
+@first_repeat.mistake(THE_SHORTEST)
 def the_shortest(periods, with_cosine):
     return min(halves(periods, with_cosine))
 
 
-@first_repeat.mistake(
-    "You multiply the periods. All hands are round then, but where two periods have a common divisor, they were round "
+@first_repeat.mistake(THE_SHORTEST)
+def the_shortest_of_whole_turns(periods, with_cosine):
+    return min(periods)
+
+
+THE_PRODUCT = (
+    "You multiply the periods. All hands have come round then, but where two periods have a common divisor, they did "
     "before."
 )
+
+
+@first_repeat.mistake(THE_PRODUCT)
 def the_product(periods, with_cosine):
     return prod(halves(periods, with_cosine))
 
 
-@first_repeat.mistake(
+@first_repeat.mistake(THE_PRODUCT)
+def the_product_of_whole_turns(periods, with_cosine):
+    return prod(periods)
+
+
+THE_SUM = (
     "You add the periods up. A sum is seldom a multiple of each of its terms, so some hand has not come round by then."
 )
+
+
+@first_repeat.mistake(THE_SUM)
 def the_sum(periods, with_cosine):
     return sum(halves(periods, with_cosine))
 
 
-@first_repeat.mistake(
-    "You take the largest common *divisor* of the periods. What all hands come round at is a common multiple of them."
+@first_repeat.mistake(THE_SUM)
+def the_sum_of_whole_turns(periods, with_cosine):
+    return sum(periods)
+
+
+THE_COMMON_DIVISOR = (
+    "You take the largest common *divisor* of the periods. Where all hands have come round is a common *multiple*."
 )
+
+
+@first_repeat.mistake(THE_COMMON_DIVISOR)
 def the_common_divisor(periods, with_cosine):
     return gcd(*halves(periods, with_cosine))
+
+
+@first_repeat.mistake(THE_COMMON_DIVISOR)
+def the_common_divisor_of_whole_turns(periods, with_cosine):
+    return gcd(*periods)
 
 
 @first_repeat.mistake(

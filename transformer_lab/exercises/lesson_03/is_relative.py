@@ -214,7 +214,8 @@ def symmetry_instead(scores):
 
 
 @is_relative.mistake(
-    "You compare the score of the first two tokens alone. What differs only at later positions stays unseen."
+    "You compare early positions alone, and put tokens in front only: what begins at position 16, or is counted from "
+    "the *end*, stays unseen."
 )
 def first_two_tokens_only(scores):
     x = torch.randn(2, 8)

@@ -43,6 +43,12 @@ best_ends_last = chain(
 )
 
 
+# bos 0, eos 1: the end has 0.3 at once; a sentence of three tokens has 0.6 · 0.8 · 0.55, nearly as much
+long_one_nearly_wins = chain(
+    "long_one_nearly_wins", [0.05, 0.3, 0.6, 0.05], [0.25] * 4, [0.05, 0.1, 0.05, 0.8], [0.05, 0.55, 0.25, 0.15]
+)
+
+
 def beam_case(label: str, model: Callable, bos_id: int, eos_id: int, beam_size: int, max_length: int) -> Case:
     sizes = {"beam_size": beam_size, "max_length": max_length}
     return Case(label, {"next_log_probs": model, "bos_id": bos_id, "eos_id": eos_id, **sizes})
@@ -71,6 +77,7 @@ beam_search = Exercise(
         beam_case("two better starts push a sentence out", two_better_starts, 0, 1, 2, 4),
         beam_case("one ends early, and the second of those that go on wins", second_best_wins, 0, 1, 2, 5),
         beam_case("two have ended, the best has not", best_ends_last, 0, 1, 2, 5),
+        beam_case("a long sentence has nearly as much as a short one", long_one_nearly_wins, 0, 1, 2, 6),
         beam_case("ids that all matter", scattered(5, 1, 0.5, salt=1), 0, 1, 3, 8),
         beam_case("short sentences and long ones", scattered(5, 1, salt=1), 0, 1, 3, 8),
         beam_case("four tokens to choose from", scattered(4, 1, salt=18), 0, 1, 3, 8),
@@ -118,7 +125,7 @@ def searched(next_log_probs, bos_id, eos_id, beam_size, max_length, *, keep=None
 
 @beam_search.mistake(
     "There is never more than one hypothesis: that is greedy decoding, whatever `beam_size` says. Either one alone is "
-    "kept, or each keeps only its own best extension; then the one that there is at first has one descendant for ever."
+    "kept, or each keeps only its own best extension, so that the first hypothesis never has more than one descendant."
 )
 def greedy_in_disguise(next_log_probs, bos_id, eos_id, beam_size, max_length):
     ended, live = searched(next_log_probs, bos_id, eos_id, 1, max_length)
@@ -169,7 +176,9 @@ def ends_take_no_place(next_log_probs, bos_id, eos_id, beam_size, max_length):
     return max(ended + live, key=total_of)
 
 
-@beam_search.mistake("The search stops with the first hypothesis that ends. A better one may still be on its way.")
+@beam_search.mistake(
+    "The first hypothesis that ends is returned, whatever comes after it. A better one may still be on its way."
+)
 def first_end_wins(next_log_probs, bos_id, eos_id, beam_size, max_length):
     for length in range(1, max_length + 1):
         ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, length)

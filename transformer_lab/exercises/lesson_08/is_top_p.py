@@ -261,7 +261,9 @@ def sorted_logits_only(cut):
     return all(agrees(cut, logits, p) for logits in ordered for p in TEST_P)
 
 
-@is_top_p.mistake("You try one row at a time, or equal rows. What is wrong with a batch alone stays unseen.")
+@is_top_p.mistake(
+    "You try one row at a time, or rows that keep the same places. What is wrong with a batch alone stays unseen."
+)
 def one_row_only(cut):
     return all(agrees(cut, logits, p) for logits in examples((7,), (5,), (12,)) for p in TEST_P)
 
@@ -279,7 +281,10 @@ def choice_only(cut):
     return True
 
 
-@is_top_p.mistake("You try p = 0.9 alone. A filter may be right there, and wrong for a small p.")
+@is_top_p.mistake(
+    "You try p = 0.9 alone, or values that keep the same tokens as 0.9. A filter may be right there, and wrong for a "
+    "small p."
+)
 def one_p_only(cut):
     return all(agrees(cut, logits, 0.9) for logits in examples(*SHAPES))
 

@@ -29,8 +29,8 @@ def loss_case(label: str, *losses: float) -> Case:
     returns=("loss",),
     cases=(
         loss_case("each doubling takes off half of what the one before took", 3.0, 2.0, 1.5),
-        loss_case("each takes off three quarters", 4.2, 2.6, 1.4),
-        loss_case("each takes off nine tenths", 3.0, 2.0, 1.1),
+        loss_case("each takes off three quarters", 4.2, 3.4, 2.8),
+        loss_case("each takes off nine tenths", 4.5, 4.1, 3.74),
         loss_case("a training that is nearly over", 1.30, 1.12, 1.09),
         loss_case("each takes off a little more than half", 2.31, 1.86, 1.62),
     ),

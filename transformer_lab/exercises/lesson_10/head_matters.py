@@ -305,7 +305,9 @@ def only_large_changes(model, head):
     return bool(change(model, texts(), [], [head]) > 0.1)
 
 
-@head_matters.mistake("You try short texts only: what a head does later in a text stays unseen.")
+@head_matters.mistake(
+    "You try short texts, or look at the first positions only: what a head does later in a text stays unseen."
+)
 def short_texts(model, head):
     return bool(change(model, texts()[:, :8], [], [head]) > 0.001)
 

@@ -165,7 +165,7 @@ print("weights", weights.tolist(), "output", rounded(output))
 # A softmax over one score is 1, whatever the score is. So a word that is alone gets its own value back, unchanged.
 
 # %% [markdown]
-# Now it is your turn. In each exercise replace the `...`, in a notebook, run the cell, and then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made, if it is one that it knows. There, in a new cell, `exercises.softmax` shows the full statement, and `exercises.softmax.hint()` a hint.
+# Now it is your turn. In a notebook, replace the `...` of each exercise, run the cell, and then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made, if it is one that it knows. There, in a new cell, `exercises.softmax` shows the full statement, and `exercises.softmax.hint()` a hint.
 #
 # **Exercise 1** (5 minutes, easy). Write softmax yourself, from `torch.exp`, without torch's own. Scores of 1000 must not break it.
 
@@ -889,7 +889,7 @@ assert last["recurrent, 2 × orthogonal"] > 1e6
 assert curves["self-attention"][4] < curves["recurrent, 1.5 × orthogonal"][4]
 
 # %% [markdown]
-# In self-attention each word shares its weight among all, so the influence of one falls about like $1/n$. In a recurrent network it changes by a *factor* with every step, so it falls or explodes exponentially. A well-chosen matrix can hide this for a while: one and a half times orthogonal is ahead of attention at 32 words, and far behind at 256. With twice orthogonal the influence explodes instead. Gates, as in the [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735), are a remedy where they stay nearly open. (PyTorch's LSTM starts with its gates half open, and there the influence of the first word vanishes, too.) What no start changes is that the $n$ steps come one after the other.
+# In self-attention each word shares its weight among all, so the influence of one falls roughly as $1/n$. In a recurrent network it changes by a *factor* with every step, so it falls or explodes exponentially. A well-chosen matrix can hide this for a while: one and a half times orthogonal is ahead of attention at 32 words, and far behind at 256. With twice orthogonal the influence explodes instead. Gates, as in the [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735), are a remedy where they stay nearly open. (PyTorch's LSTM starts with its gates half open, and there the influence of the first word vanishes, too.) What no start changes is that the $n$ steps come one after the other.
 
 # %% [markdown]
 # What does it cost? The paper's Table 1 compares orders of growth, for $n$ words of width $d$ and a convolution over $k$ neighbours:

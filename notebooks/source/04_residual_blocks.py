@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 04 · Residual blocks
 #
-# A stack of 24 layers learns nothing until each part gets a way around it, and a norm. In this lesson you find out what was wrong with the stack, by taking one trouble away at a time.
+# A stack of 24 layers hardly learns until each of its parts has a norm and a way around it. In this lesson you find out what was wrong with the stack, by taking one trouble away at a time.
 #
 # **You will be able to**
 # - name two troubles of a deep stack, and test each by taking it away,
@@ -40,7 +40,7 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2 \qquad (\text{equation 2})$$
 #
-# What this network is good for comes later. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. `need_weights=True` asks for the attention of lesson 01, written out as matrix products. Below we train several models at once, and PyTorch's fast routine would handle them one after the other.)
+# We shall see later what this network is good for. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. `need_weights=True` asks for the attention of lesson 01, written out as matrix products. Below we train several models at once, and PyTorch's fast routine would handle them one after the other.)
 
 # %%
 class Alone(nn.Module):
@@ -83,7 +83,7 @@ class Reverser(nn.Module):
         top = self.end(self.stack(x)[-1])
         return self.read(top), top
 # %% [markdown]
-# A single run may be luck, so we always train three models, which differ in their random weights and in the digits that they read. The package's `train_side_by_side` does this in one loop, to save time. Our function returns the loss of each model and, for later, the vectors that leave its stack.
+# A single run may be luck, so we always train three models, which differ in their random weights and in the digits that they read. The package's `train_side_by_side` does this in one loop, to save time. Our function returns the loss of each model and, for later use, the vectors that leave its stack.
 
 # %% steps=80
 def backwards(digits):
@@ -116,7 +116,7 @@ sequences = list(product(range(10), repeat=4))
 costs = [-sum(math.log(digits.count(d) / 4) for d in digits) / 4 for digits in sequences]
 print(f"guessing {math.log(10):.2f}, without the order {sum(costs) / len(costs):.2f}")
 # %% [markdown]
-# So there are two landmarks, 2.30 for knowing nothing and 1.19 for knowing the digits without their order. **Predict**: after 80 steps, to which of them is a stack of two layers nearer, and a stack of 24? (10 seconds)
+# So there are two landmarks, 2.30 for knowing nothing and 1.19 for knowing the digits without their order. **Predict**: which of them will a stack of two layers be nearer to after 80 steps, and which a stack of 24? (10 seconds)
 
 # %% tolerance=0.3
 two, _ = train(2, Alone)
@@ -225,7 +225,7 @@ assert pre.max() < 1.19 < many.min()
 #
 # **The gradient vanishes.** On its way down it becomes smaller in every layer, as in the chain of numbers above, until the first layers have nothing to learn from.
 #
-# **The tokens collapse.** Attention averages, and averages resemble one another more than what they are made of. After many layers all tokens of a sentence may have become the same vector. They then stay the same, because equal inputs have equal outputs, and the model can't say which digit stood where.
+# **The tokens collapse.** Attention averages, and averages are more alike than the things that were averaged. After many layers all tokens of a sentence may have become the same vector. From then on they stay alike, because equal inputs have equal outputs, and the model can't say which digit stood where.
 
 # %% [markdown]
 # A residual connection helps against both, so its success does not tell them apart. We need variants that differ in one thing each. The first is the norm without the residual. It is an easy bug to write: here the sub-layer's result is added to *itself*, so that there is a sum and a norm, and all shapes are right.
@@ -332,12 +332,12 @@ assert norm_only.min() > 2.25
 assert faded.max() < 2
 assert faded.mean() > pre.mean()
 # %% [markdown]
-# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training widens the gap between the third stack and the first two. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess, at 2.30 to 2.31. (How a stack can learn at all when only a ten-millionth of the gradient arrives at its first layer is the subject of the first *Extra*.)
+# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training widens the gap between the third stack and the first two. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess at this rate, at 2.30 to 2.31. (How a stack can learn at all when only a ten-millionth of the gradient arrives at its first layer is the subject of the first *Extra*.)
 #
 # This points to the collapse. But there is something odd about it. Equal tokens could still say *which* digits were read, for a loss of 1.19, and *norm only* does not even do that.
 
 # %% [markdown]
-# So let us look once more at the vectors that leave these stacks. This time we ask not only how far the tokens of a sentence lie apart, but also how far the *sentences* do, by the spread of their mean vectors. We do it before and after the training:
+# So let us look once more at the vectors that leave these stacks. This time we ask not only how far apart the tokens of a sentence lie, but also how far apart the *sentences* lie, by the spread of their mean vectors. We do it before and after the training:
 
 # %% tolerance=30
 def both_spreads(top):
@@ -356,7 +356,7 @@ for kind, top, end in (("norm only", top_norm_only, nn.Identity), ("pre-norm", t
 assert left["norm only"][1] < 1e-5 < 0.1 < left["pre-norm"][1]
 
 # %% [markdown]
-# In the fresh stack only the tokens of a sentence are equal, and different sentences still have different vectors. After 80 steps of training even that is gone: the stack puts out the *same vector for every token of every sentence*. It has become a constant, and a constant can only guess. (The stack with which we began, *alone*, ends in the same way.) [Dong et al. (2021)](https://arxiv.org/abs/2103.03404) call the first collapse **rank collapse**. They prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
+# In the fresh stack only the tokens of a sentence are equal, and different sentences still have different vectors. After 80 steps of training, at this rate, even that is gone: the stack puts out the *same vector for every token of every sentence*. It has become a constant, and a constant can only guess. (The stack with which we began, *alone*, ends in the same way.) [Dong et al. (2021)](https://arxiv.org/abs/2103.03404) call the first collapse **rank collapse**. They prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
 
 # %% [markdown]
 # Is averaging to blame? If so, *alone*, the stack with which we began, should learn as soon as nothing averages its tokens. In the control, each token attends to itself alone. Such a token knows nothing about the others, so it needs a task that it can solve by itself, and we let it name its own digit. The steps are a tenth as long as before, for a reason that comes afterwards. The ordinary attention, which averages over all tokens, gets the same task and the same steps (10 seconds):
@@ -380,13 +380,13 @@ for name, stack in (("itself", Itself), ("all tokens", Stack)):
     report("  after 80 steps", losses[name])
 assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 # %% [markdown]
-# The two stacks differ in nothing but the attention. In both of them the activations and the gradient fade to about a millionth or less. But where each token attends to itself, the tokens stay apart, and all three models learn. Where attention averages them, they are equal, and the models stay close to a guess. So here **the collapse by averaging is what stops the learning, and removing it is enough**.
+# The two stacks differ in nothing but the attention. In both of them the activations and the gradient fade to about a millionth or less. But where each token attends to itself, the tokens stay apart, and all three models learn. Where attention averages them, they are equal, and the models stay close to a guess. So here **the collapse caused by averaging is what stops the learning, and removing it is enough**.
 #
 # Without averaging, more of the gradient arrives. But that is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, most of them still learned.
 # %% [markdown]
-# Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread below 0.1, and both stacks guess.
+# Why shorter steps? With long ones the tokens become alike even if nothing averages them: at a rate of 0.003, 80 steps bring their spread below 0.1, and both stacks guess. (With short steps even *alone* is not quite helpless at saying the digits backwards. At a rate of 0.0003 its tokens are equal, but its sentences stay different, and it slowly learns which digits were read: one model was at 2.17 after 300 steps, and at 2.00 after 900. Equal tokens can't say the order, so it would never get below 1.19.)
 #
-# *Norm only* gives the same answer as *alone*, but needs still shorter steps. With 300 steps at a rate of 0.0001, its models also learn if each token attends to itself, and hardly if attention averages.
+# *Norm only* gives the same answer as *alone*, but needs even shorter steps. With 300 steps at a rate of 0.0001, its models also learn if each token attends to itself, but hardly learn if attention averages.
 
 # %% [markdown]
 # One variant is left, a residual *without* a norm. It should grow, as the chain of numbers did. Does that matter for training? (5 seconds)
@@ -410,7 +410,7 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. Their loss is so large because of the growth: with one norm behind the stack it is that of a guess, 2.24 to 2.32. In the fresh stack the tokens have drawn together, to a spread of 0.003, because their common part grows far more than their differences. If each token attends to itself alone, the activations grow as much, but the tokens stay apart. With that norm and a rate of 0.0003, such models learned to name their own digit in 80 steps (0.28 to 0.39), and with ordinary attention they did not (2.24 to 2.30), nor in 800. But such attention hardly averages: its scores grow, too, so from about the sixth layer on, one token has nearly all weight. With scores from normalised vectors the tokens were as alike, but learning began (2.03 to 2.10).
+# All six end far worse than a guess. Their loss is so large because of the growth: with one norm behind the stack it is that of a guess, 2.24 to 2.32. In the fresh stack the tokens have drawn together, to a spread of 0.003, because their common part grows far more than their differences. If each token attends to itself alone, the activations grow as much, but the tokens stay apart. With that norm and a rate of 0.0003, such models learned to name their own digit in 80 steps (0.28 to 0.39), and with ordinary attention they did not (2.24 to 2.30), nor in 800. But here attention hardly averages: its scores grow, too, so from about layer six on, one token has nearly all the weight. With scores from normalised vectors, tokens were just as alike, but learning began (2.03 to 2.10): huge scores matter.
 
 # %% [markdown]
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not. The norm keeps the numbers in bounds, and without it what the tokens have in common outgrows that vector.
@@ -474,7 +474,7 @@ for rate, losses, top in ((0.003, large, top_large), (0.001, small, top_small)):
 assert small.max() < large.mean()
 assert spread(top_large).mean(1).max() < spread(top_small).mean(1).min()
 # %% [markdown]
-# With the large steps the tokens end far closer together. With the smaller ones the stack begins to learn. The 24 pre-norm layers above learned even with the larger steps. The paper trains its six post-norm layers with a **warm-up** (§5.3), in which the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
+# With the large steps the tokens end up far closer together, and with the smaller ones the stack begins to learn. The 24 pre-norm layers above learned even with the larger steps. The paper trains its six post-norm layers with a **warm-up** (§5.3), in which the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
 
 # %% [markdown]
 # ## The residual stream
@@ -506,9 +506,9 @@ sizes = [contribution.norm(dim=-1).mean().item() for contribution in contributio
 print(f"lengths of the contributions: {min(sizes):.1f} to {max(sizes):.1f}")
 assert max(sizes) < 4 * min(sizes)
 # %% [markdown]
-# This is why people speak of a **residual stream** ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html)), a channel from which every sub-layer reads, and to which it adds. In lesson 02 the outputs of a layer's heads were added up; here those of all layers are.
+# This is why people speak of a **residual stream** ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html)), a channel from which every sub-layer reads, and to which it adds. In lesson 02 the outputs of a layer's heads were added up; here the outputs of all sub-layers are.
 #
-# Each sub-layer reads a normalised vector, and in a fresh stack no contribution dwarfs the others. The sum of $n$ independent random vectors of one length grows like $\sqrt{n}$ (lesson 01 found that for the terms of a dot product). Does the stream grow like that?
+# Each sub-layer reads a normalised vector, and in a fresh stack no contribution dwarfs the others. The sum of $n$ independent random vectors of equal length grows like $\sqrt{n}$ (lesson 01 found that for the terms of a dot product). Does the stream grow like that?
 
 # %% tolerance=0.2
 for depth in (6, 12, 24, 48):
@@ -540,7 +540,7 @@ for row, relu, linear in zip(x.tolist(), exactly_one.tolist(), best_line.flatten
 # %% [markdown]
 # The best linear map, with a bias, says 0.5 to everything.
 #
-# You can also read the formula by hidden units. Unit $i$ compares $x$ with column $i$ of $W_1$, a *key* $k_i$. If the match is good enough to pass the ReLU, it adds row $i$ of $W_2$, a *value* $v_i$:
+# You can also read the formula unit by unit. Hidden unit $i$ compares $x$ with column $i$ of $W_1$, a *key* $k_i$. If the match is good enough to pass the ReLU, it adds row $i$ of $W_2$, a *value* $v_i$:
 #
 # $$\mathrm{FFN}(x) = \sum_{i=1}^{d_{ff}} \max(0,\; x \cdot k_i + b_{1,i})\; v_i + b_2$$
 #
@@ -618,7 +618,7 @@ exercises.mend_stack.check(mend_stack)
 # It computes the identity, because every sub-layer adds zeros.
 # </details>
 # <details><summary>2. The sub-layer of a post-norm block gives zeros. You multiply the block's input by 10. What happens to its output?</summary>
-# Nothing happens (ε aside), because the norm takes the factor off again.
+# Nothing happens (ε aside), because the norm divides the factor out again.
 # </details>
 
 # %% [markdown]
@@ -664,7 +664,7 @@ assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 # Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. The shorter steps at the bottom are all that sets the stack apart from *pre-norm*, whose gradients in each block are the same up to a power of 0.7: with $\varepsilon = 10^{-30}$ its models ended at 0.18, 0.12 and 0.21, as those of *pre-norm* did.
 
 # %% [markdown]
-# But the stack would also learn if its first layers did not move at all. With the embeddings and the layers 1 to 12 held fixed they ended at 1.35, 1.05 and 0.69, and with only the last layer and what reads it left to learn at 1.60 to 1.79. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
+# But the stack would also learn if its first layers did not move at all. With the embeddings and layers 1 to 12 held fixed, its models ended at 1.35, 1.05 and 0.69; with only the last layer and what reads it left to learn, they ended at 1.60 to 1.79. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
 
 # %% [markdown]
 # ## Extra: why four times as wide?
@@ -685,7 +685,7 @@ sizes = {name: sum(p.numel() for p in part.parameters()) for name, part in layer
 for name, size in sizes.items():
     print(f"{name:12} {size:9,} parameters, {size / sum(sizes.values()):.0%}")
 # %% [markdown]
-# Attention has four matrices of $d \times d$, the feed-forward network two of $d \times 4d$, which makes a third against two thirds. An *Extra* of lesson 06 trains a small model without its feed-forward networks, and another one without its cross-attention.
+# Attention has four matrices of $d \times d$, the feed-forward network two of $d \times 4d$, which makes one third and two thirds of the weights. An *Extra* of lesson 06 trains a small model without its feed-forward networks, and another one without its cross-attention.
 
 # %% [markdown]
 # ## Extra: the same in the package and in PyTorch

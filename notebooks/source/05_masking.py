@@ -480,7 +480,7 @@ exercises.visible_pairs.check(visible_pairs)
 # %%
 widgets.mask_playground(X @ X.mT / math.sqrt(4), sentence).ask("05 leak")
 # %% [markdown]
-# The view names the leak in words. If you choose *sliding window* and tick *two layers*, the dots show the detours that you measured above. It also announces a row that sees nothing. We have not met such a row yet, and it deserves a closer look.
+# The view names the leak in words. If you choose *sliding window* and tick *two layers*, the dots show the detours that you measured above. It also announces a row that sees nothing, and such a row deserves a closer look.
 
 # %% [markdown]
 # ## A query that may attend to nothing
@@ -618,7 +618,7 @@ for dtype in (torch.float32, torch.bfloat16, torch.float16):
     lowest = torch.finfo(dtype).min
     print(f"{dtype!s:15} weight 0 from a distance of {gone:5.1f}; lowest number {lowest:.3g}")
 # %% [markdown]
-# So −1e9 is low enough for any usual score. But the lowest number of `float16`, which has 16 bits instead of 32, is −65504, so −1e9 does not fit in. And what does each of these numbers leave for a query that may attend to nothing?
+# So −1e9 is low enough for any usual score. But the lowest number of `float16`, which has 16 bits instead of 32, is −65504, so −1e9 does not fit. And what does each of these numbers leave for a query that may attend to nothing?
 
 # %%
 def in_half_precision(fill):

@@ -479,7 +479,7 @@ def count_parameters(vocab_size, d_model, n_heads, d_ff, n_layers):
 # %%
 exercises.count_parameters.check(count_parameters)
 # %% [markdown]
-# Every box is there, and still we are 2 million short. Which of the sizes could be different? All those of the layers stand in Table 3. The vocabulary does not: the text says "about 37000 tokens" (§5.1). So we turn the question round. Table 3 rounds to whole millions; how large must the vocabulary be, if the count is to round to 65?
+# Every box is there, and still we are 2 million short. Which of the sizes could be different? Table 3 gives all those of the layers. It does not give the vocabulary's: the text says "about 37000 tokens" (§5.1). So we turn the question round. Table 3 rounds to whole millions; how large must the vocabulary be, if the count is to round to 65?
 
 # %%
 in_layers = count - page.table.numel()
@@ -1009,7 +1009,7 @@ assert mean["2 + 2 layers: the whole"] < 1
 # **What this task needs.** Without *cross-attention* the decoder never reads the source, and without *positions* it can learn at best which digits occur. So no training, however long, can bring their losses below 1.99 and 1.10, apart from the chance of the draw.
 
 # %% [markdown]
-# **What it can do without.** The model also learns without the factor $\sqrt{d_{model}}$, without the feed-forward networks, without the norms and, at this depth, even without the residual connections. But three seeds are few. With eight in place of three (0 to 7), the picture is less even:
+# **What it can do without.** The model also learns without the factor $\sqrt{d_{model}}$, without the feed-forward networks, without the norms and, at this depth, even without the residual connections. But three seeds are few. With eight in place of three (0 to 7, on one machine), the picture is less even:
 #
 # | layers | left out | sentences right, if told the beginning |
 # |---|---|---|
@@ -1021,7 +1021,7 @@ assert mean["2 + 2 layers: the whole"] < 1
 # | 2 + 2 | nothing | 97 to 100 % |
 # | 2 + 2 | residual connections | none |
 #
-# After ten times as many steps (`steps=2200`), the two models without residual connections that had 70 and 38 % above get 99 and 100 %.
+# After ten times as many steps (`steps=2200`), the first two of the models without residual connections get 99 and 100 %.
 
 # %% [markdown]
 # Are these parts useless? Look at the last two rows. With twice the layers, the model learns with residual connections and does not learn without them. Ten times the steps, a third of the learning rate and twice the width, each tried alone, did not change that: without residual connections the loss stayed above 1.7.

@@ -80,7 +80,7 @@ for symbols in map(str.split, spelled):
 print(spelled[0])
 print({" + ".join(pair): n for pair, n in count.most_common(3)})
 # %% [markdown]
-# The most frequent pair is *e* followed by *i*, so the first **merge** turns *e i* into one symbol, *ei*. Then we count again and merge again, as often as we like. When several pairs are equally frequent, we take the one whose left symbol was created first, and among these the one whose right symbol was (letters count as created in alphabetical order):
+# The most frequent pair is *e* followed by *i*, so the first **merge** turns *e i* into one symbol, *ei*. Then we count again and merge again, as often as we like. When several pairs are equally frequent, we take the one whose left symbol was created first, and if several have this left symbol, the one whose right symbol was created first (letters count as created in alphabetical order):
 
 # %%
 def commonest(spelled, known):
@@ -346,7 +346,7 @@ exercises.same_rate_again.check(same_rate_again)
 # %% [markdown]
 # ## The loop
 #
-# Now we have all the parts, and a training is nothing but a loop over them. Take a batch, shift its targets, compute the loss, and take a step against its gradient. Two details come along. A gradient longer than 1 is cut back to that length, which the paper does not mention. And as long as a model is in *train* mode, dropout sets a tenth of the features to 0, at random, in what each sub-layer puts out and in the sums of embedding and encoding (§5.4):
+# Now we have all the parts, and a training is nothing but a loop over them. Take a batch, shift its targets, compute the loss, and take a step against its gradient. Two details are new. A gradient longer than 1 is cut back to that length, which the paper does not mention. And as long as a model is in *train* mode, dropout sets a tenth of the features to 0, at random, in what each sub-layer puts out and in the sums of embedding and encoding (§5.4):
 
 # %%
 from itertools import count
@@ -435,7 +435,7 @@ score = sum(scores[kind] * len(pairs.slices[kind]) for kind in scores) / len(pai
 assert min(scores.values()) > 0.6
 assert score > 0.9
 # %% [markdown]
-# None of these names was among the training pairs, so the score cannot come from the memory of whole names. But could the model know *einundzwanzig* by heart, as a piece of longer names? We left out all 123 names that contain *twenty-one*, and trained again with four seeds (0 to 3) and the same tokenizer. All four models still said 21 as *einundzwanzig*, and of 140 longer names that end in it, such as 7021 and 14 021, they got 98 % or more right. So the model has learned words, and how they are put together, from ten thousand pairs and with fewer than two hundred thousand parameters.
+# None of these names was among the training pairs, so the score cannot come from the memory of whole names. But could the model know *einundzwanzig* by heart, as a piece of longer names? We left out all 123 names that contain *twenty-one*, and trained again with four seeds (0 to 3) and the same tokenizer. All four models still said 21 as *einundzwanzig*, and of 140 longer names that end in it, such as 7021, they got about 98 % or more right. So the model has learned words, and how they are put together, from ten thousand pairs and with fewer than two hundred thousand parameters.
 
 # %% [markdown]
 # Is it really as good as it looks? Two more measurements will help us to judge scores from now on. *Told* gives the decoder the right beginning, as in training, and counts the tokens that it gets right. *Alone* lets the model write, and counts whole names:
@@ -469,7 +469,7 @@ assert perplexity[False] < 1.1 < perplexity[True]
 # %% [markdown]
 # A perplexity of 1.06 lies *below* the 1.11 of a model that predicts the softened truth exactly. Did your model ignore the smoothing? No: it was trained with dropout, and with dropout it stays above 1.11. Training fits the predictions of a model that is missing a tenth of its features. When we evaluate, dropout is off, and the same model, which now has all of its features, is surer than the softened truth asks.
 #
-# If that is the cause, a model trained *without* dropout should end near 1.11, and it does: four trainings without dropout ended at 1.11 to 1.12, where three with dropout ended at 1.06 to 1.07.
+# If that is the cause, a model trained *without* dropout should end near 1.11, and it does: four trainings without dropout ended at 1.11 to 1.13, where three with dropout ended at 1.06 to 1.07.
 
 # %% [markdown]
 # ## Look: it crosses
@@ -558,7 +558,7 @@ assert rows["without"][2] < 0.2 < rows["with mask"][2]
 # %% [markdown]
 # ## Break it: a test with a blind spot
 #
-# Even a validation that computes the right thing can only see what is in its data. In this lesson the pairs were drawn by the *kind* of their names, and each short name of the training stands there ten times (*zero* a hundred times). Suppose that you only see to it that each *length* occurs, from one digit to six. We train on such a split for 200 steps (10 seconds), and test the new model on its own test first. Then we test it on short names and on whole thousands, beside your own model after 200 steps. **Predict** where the new one fails.
+# Even a validation that computes the right thing can only see what is in its data. In this lesson the pairs were drawn by the *kind* of their names, and each short name of the training occurs in it ten times (*zero* a hundred times). Suppose that you only see to it that each *length* occurs, from one digit to six. We train on such a split for 200 steps (10 seconds), and test the new model on its own test first. Then we test it on short names and on whole thousands, beside your own model after 200 steps. **Predict** where the new one fails.
 
 # %%
 blind = tasks.number_names("en", "de", kinds=tasks.lengths_of_numbers, seed=44)
@@ -586,7 +586,7 @@ assert own_test > 80
 assert by_length < by_kind - 10  # of whole thousands
 assert by_length < own_test - 10
 # %% [markdown]
-# By its own test nearly every name comes out right, and yet the model gets only a small share of the whole thousands. Among its ten thousand training names only five are that round, and each name up to 20 stands there once. The test could not notice this, because it was drawn in the same way and asks for no whole thousand at all.
+# By its own test nearly every name comes out right, and yet the model gets only a small share of the whole thousands. Among its ten thousand training names only five are that round, and each name up to 20 occurs once. The test could not notice this, because it was drawn in the same way and asks for no whole thousand at all.
 
 # %% [markdown]
 # This shows what each model *can* say, not what it can infer, because all names up to 20 are in both trainings, and 24 of the 143 whole thousands are in that of the split by kind.
@@ -769,7 +769,7 @@ assert told(averaged)[1] < told(model)[1]
 # %% [markdown]
 # ## Extra: one wrong token
 #
-# Teacher forcing has a price. In training the decoder only ever reads right beginnings, but when it writes alone it also reads its own mistakes. This difference is called **exposure bias** ([Ranzato et al., 2016](https://arxiv.org/abs/1511.06732)). How much does it cost? We replace the first token that your model is told by that of another number, and count how many of the *later* tokens it still gets right, by their distance from the wrong one:
+# Teacher forcing has a price. In training the decoder only ever reads right beginnings, but when it writes alone it also reads its own mistakes. This difference is called **exposure bias** ([Ranzato et al., 2016](https://arxiv.org/abs/1511.06732)). How much does it cost? We replace the first token that your model is told with the first token of another number, and count how many of the *later* tokens it still gets right, by their distance from the wrong one:
 
 # %%
 inputs = training.shift_right(val_tgt, bos_id)
@@ -993,7 +993,7 @@ assert bleu(one_wrong) > 40
 # %% [markdown]
 # ## Extra: where the names are wrong
 #
-# A model learns the mistakes of its data as faithfully as everything else. In Dutch a space must follow *duizend*, and in Spanish *uno* loses its *o* before *mil*; num2words does neither, and both mistakes are [known](https://github.com/savoirfairelinux/num2words/issues/628) to its [authors](https://github.com/savoirfairelinux/num2words/issues/515). In German *eins* loses its *s* before *tausend*. The library knows that for 1000, but not for 101 000:
+# A model learns the mistakes of its data as faithfully as everything else. In Dutch a space must follow *duizend*, and in Spanish *uno* loses its *o* before *mil*; num2words does neither, and both mistakes have been reported to its authors ([628](https://github.com/savoirfairelinux/num2words/issues/628), [515](https://github.com/savoirfairelinux/num2words/issues/515)). In German *eins* loses its *s* before *tausend*. The library knows that for 1000, but not for 101 000:
 
 # %%
 should_be = "tweeduizend tweehonderdtweeëntwintig", "treinta y un mil", "einhunderteintausend"

@@ -359,7 +359,7 @@ from transformer_lab.training import load_checkpoint
 model, tokenizer, _ = load_checkpoint("en_de")
 model = model.to(default_device())
 pad_id, bos_id, eos_id = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
-settings = {"bos_id": bos_id, "eos_id": eos_id, "max_length": 24}  # the longest name takes 11
+settings = {"bos_id": bos_id, "eos_id": eos_id, "max_length": 24}  # the longest unseen name takes 11
 
 
 def to_ids(texts):
@@ -468,7 +468,7 @@ sure = log_prob(unseen, by_search).exp().mean().item()
 print(f"mean probability of the sentence: {sure:.2f}")
 assert agree >= 0.98 * len(expected)
 # %% [markdown]
-# Where the model is sure, the search finds nothing better. So we need inputs on which it is unsure. Who types in a hurry drops a character, doubles one, or exchanges two neighbours. The model has never seen such an error. We take 300 different ones of each kind, in names that it was not trained on:
+# Where the model is sure, the search finds nothing better. So we need inputs on which it is unsure. If you type in a hurry, you drop a character, double one, or exchange two neighbours. The model has never seen such an error. We take 300 different ones of each kind, in names that it was not trained on:
 
 # %%
 from itertools import chain

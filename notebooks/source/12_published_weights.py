@@ -102,7 +102,7 @@ print("by hand = the model, max difference < 1e-5:", difference < 1e-5)
 # %% [markdown]
 # ## What goes where
 #
-# The rest is the encoder of lesson 06, post-norm, with GELU in the place of ReLU and another $\varepsilon$ in its norms.
+# The rest is the encoder of lesson 06, post-norm, with GELU in place of ReLU and another $\varepsilon$ in its norms.
 #
 # $$x \leftarrow \mathrm{LN}(x + \mathrm{Attention}(x)), \qquad x \leftarrow \mathrm{LN}(x + W_2\, \mathrm{GELU}(W_1 x + b_1) + b_2)$$
 #
@@ -274,12 +274,12 @@ for word, x in words.items():
 assert gaps["bank"][3] > 10 * gaps["bank"][0] > 0
 assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 # %% [markdown]
-# Before the first layer only the positions differ, and the gap is no larger than chance would give. After the last layer every word passes the test. How *far* the senses are apart is another matter: much further for *bank*, *spring* and *match* than for *crane*. A small p says that there is a difference, and not that it is large.
+# Before the first layer only the positions differ, and the gap is no larger than chance would give. After the last layer every word passes the test. How *far* the senses are apart is another matter: much further for *bank*, *spring* and *match* than for *crane*. (The vectors of *crane* are more alike altogether, which leaves less room for a gap. But even as a share of that room, its gap is about a third of theirs or less.) A small p says that there is a difference, and not that it is large.
 
 # %% [markdown]
 # ## Is it the word, or the sentence?
 #
-# So the vectors go with the senses. But do they hold the sense of the *word*? The two heaps also differ in what the *sentences* are about. The control leaves the sentences as they are and exchanges the word alone: in every sentence we put *thing* in its place, then *it*, and then *[MASK]*, the tokenizer's sign for a word that is hidden. None of the three is a word with these two senses. If their vectors tell the heaps apart as well, the rest of the sentence is enough for that.
+# So the vectors go with the senses. But do they hold the sense of the *word*? The two heaps also differ in what the *sentences* are about. The control leaves the sentences as they are and replaces the word alone: in every sentence we put *thing* in its place, then *it*, and then *[MASK]*, the tokenizer's sign for a word that is hidden. None of the three has these two senses. If their vectors tell the heaps apart as well, the rest of the sentence is enough for that.
 
 # %%
 import re
@@ -298,7 +298,7 @@ for other in ("thing", "it", "[MASK]"):
 # The gaps of two words can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
 
 # %% [markdown]
-# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, whichever layer the vectors came from. So only a count above 61 means something. **Predict** how many *thing* gets right.
+# How many could chance get right? Throws of a coin would be the wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, whichever layer the vectors came from. So only a count above 61 means something. **Predict** how many *thing* gets right.
 
 # %%
 def leave_one_out(x):
@@ -319,7 +319,7 @@ assert told["[MASK]"][6] > 65
 assert told["itself"][1] > 6 + max(told[name][1] for name in others)
 
 # %% [markdown]
-# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are ahead, and not only of these three: whichever of the other five words stands in the place of each, at most 76 answers are right. So there the word does add something.
+# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would be. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are ahead, and not only of these three: whichever of the other five words stands in the place of each, at most 76 answers are right. So there the word does add something.
 
 # %% [markdown]
 # In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
@@ -358,7 +358,7 @@ assert further["bank"][0][1:].min() >= 7
 assert 2 <= further["bank"][1][1:].min() <= further["bank"][1][1:].max() <= 6
 assert max(further[name][1][3] for name in others) >= 5
 # %% [markdown]
-# Among its usual company *bank* is right in all eight pairs (before the first layer, by its position alone, in six), and after the last layer so is each of the others. Among the company of the other sense *bank* is right in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence does not give nearly none, but two to seven. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
+# Among its usual company *bank* is right in all eight pairs (before the first layer, by its position alone, in six), and after the last layer so is each of the others. Among the company of the other sense *bank* is right in about half of them, as often as a coin would be. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence does not give nearly none, but two to seven. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
 
 # %% [markdown]
 # Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector takes up what the sentence around it is about.** In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and in our crossed sentences, which speak of both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
@@ -438,7 +438,7 @@ assert ahead == {"relu", "without_types", "norms_exchanged"}
 # %% [markdown]
 # ## Search by meaning
 #
-# What are such vectors good for? One use is a search. A text's vector is the mean of its tokens' vectors, and a question finds the paragraphs whose vectors point in its direction. We let it search the paragraphs of the lessons 01 to 10 themselves, which come with the package:
+# What are such vectors good for? One use is a search. A text's vector is the mean of its tokens' vectors, and a question finds the paragraphs whose vectors point in its direction. Here the search runs over the paragraphs of lessons 01 to 10 themselves, which come with the package:
 
 # %%
 library = word_senses.paragraphs()  # pairs of a lesson and a paragraph of it
@@ -585,7 +585,7 @@ print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):
 assert coins(*further_up.tolist()) < 0.15
 
 # %% [markdown]
-# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on the paragraphs that are searched. Where a random fifth of them is left out, p can be above 0.05. So the model is probably the better search, and 46 questions are too few to be sure of it.
+# Both sets lean towards the vectors, and coins would seldom lean as far in both together. But how seldom depends on the paragraphs that are searched. When a random fifth of them is left out, p can be above 0.05. So the model is probably the better search, and 46 questions are too few to be sure of it.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.
@@ -760,6 +760,6 @@ print(f"with another of its layer at most {max(rest):.3f}")
 assert beyond[head] > 3 * max(rest)
 
 # %% [markdown]
-# With any other head of layer 0 the losses add up, to within 0.01. So in these sentences head 2.11 stands in for head 0.2, and the first ablation made head 0.2 look more dispensable than it is. (In longer sentences it need not be so.) But even without both heads most of the distance is left, and layer 2 is missed far more than layer 0, the layer of the head with the perfect score.
+# With any other head of layer 0 the losses add up, to within 0.01. So in these sentences other heads stand in for head 0.2, and the first ablation made it look more dispensable than it is. (Head 2.11 is not the only one: with head 1.8, which looks at the token *after*, the loss beyond the sum is 0.04. In longer sentences it need not be so.) But even without both heads most of the distance is left, and layer 2 is missed far more than layer 0, the layer of the head with the perfect score.
 #
 # So a score says where a head looks. What the model would lose without it must be measured, and one head at a time can show too little.

@@ -77,7 +77,7 @@ def control_case(label: str, layers: int, seed: int, task: str, *runs: Run) -> C
         control_case("a clipped gradient", 12, 5, "reverse", DISTRACTORS[9], DISTRACTORS[1], BACK),
         control_case("uniform attention", 30, 5, "copy", DISTRACTORS[10], DISTRACTORS[2], ALONE, DISTRACTORS[0]),
         control_case("the task is to reverse", 24, 3, "reverse", ALONE, BACK, DISTRACTORS[8]),
-        control_case("similarity, or the loss", 24, 3, "copy", DISTRACTORS[8], DISTRACTORS[4], ALONE, DISTRACTORS[3]),
+        control_case("similarity, or the loss", 24, 3, "copy", DISTRACTORS[8], DISTRACTORS[4], BACK, DISTRACTORS[3]),
         control_case("all at once, backwards", 18, 1, "reverse", *DISTRACTORS, ALONE, BACK),
         control_case("all at once, a copy", 18, 1, "copy", *DISTRACTORS[::-1], ALONE),
     ),
@@ -86,8 +86,8 @@ def control_case(label: str, layers: int, seed: int, task: str, *runs: Run) -> C
         "connection carries the gradient past a layer, and it carries the tokens past it, too.",
         "Both symptoms may be there at once, and only one of them be the cause. What must a run measure to show "
         "that what it took away *was* the cause?",
-        "A run that sets a quantity and then measures it learns nothing. And a model that can't do the task any more "
-        "fails for a third reason.",
+        "A run that sets a quantity and then measures it tells you nothing. And a model that can't do the task any "
+        "more fails for a third reason.",
     ),
 )
 def which_control(experiments):

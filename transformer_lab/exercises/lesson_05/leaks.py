@@ -46,6 +46,9 @@ LEAKING_LAYERS = {
     "only the first output depends on what follows": lambda x: (
         torch.cat([x[:, 1:2], x[:, 1:]], 1) if x.size(1) > 1 else x
     ),
+    "only the second output leaks, and it depends on the input right behind it alone": lambda x: torch.cat(
+        [x[:, :1], x[:, 1:2] + x[:, 2:3].sum(1, keepdim=True), x[:, 2:]], 1
+    ),
     "only the last input is seen too early": lambda x: x + x[:, -1:],
     "a norm over the positions instead of the features": lambda x: (
         (x - x.mean(1, keepdim=True)) / (1 + x.std(1, keepdim=True, correction=0))
@@ -129,7 +132,7 @@ def always_leaks(layer):
 
 
 @leaks.mistake(
-    "You compare *all* outputs. Those at the changed position and behind it may change: only those before it may not."
+    "You also compare outputs at the changed position or behind it. These may change: only those before it may not."
 )
 def compares_all(layer):
     x = torch.randn(4, 33, 16)
@@ -174,7 +177,9 @@ def short_sentences_only(layer):
     return shows_a_leak(layer, 4, 5)
 
 
-@leaks.mistake("You look at the first sentence of the batch only.")
+@leaks.mistake(
+    "You try one sentence alone, or look at the first of a batch only: a leak in another sentence stays unseen."
+)
 def first_sentence_only(layer):
     return shows_a_leak(layer, 1, 2, 5, 33)
 

@@ -67,7 +67,7 @@ def rows_of_padding_forgotten(lengths):
     return sum(triangle(n) for n in lengths)
 
 
-@visible_pairs.mistake("Each position sees itself, too: the diagonal is True.")
+@visible_pairs.mistake("Each word sees itself, too: on the diagonal, only the entries of padding are False.")
 def without_the_diagonal(lengths):
     return sum(triangle(n) - n + (max(lengths) - n) * n for n in lengths)
 

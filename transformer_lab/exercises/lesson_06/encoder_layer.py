@@ -184,6 +184,15 @@ def first_sentence_only(x, self_attention, feed_forward, norm_1, norm_2, mask):
 
 
 @encoder_layer.mistake(
+    "The second residual connection starts in front of the first norm. It should start behind it, at what the "
+    "feed-forward network reads."
+)
+def second_residual_before_the_norm(x, self_attention, feed_forward, norm_1, norm_2, mask):
+    x = x + self_attention(x, x, x, mask)
+    return norm_2(x + feed_forward(norm_1(x)))
+
+
+@encoder_layer.mistake(
     "The second residual connection starts at the *layer's* input. It should start at the input of its own sub-layer, "
     "which is the output of the first."
 )

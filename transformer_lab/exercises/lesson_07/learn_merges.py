@@ -43,6 +43,7 @@ learn_merges = Exercise(
         words_case("equally frequent: the right symbols differ", {"ac": 1, "ab": 1}, 2),
         words_case("equally frequent: one symbol is a merged one", {"ab": 3, "abz": 2, "cz": 2}, 3),
         words_case("equally frequent: one right symbol is a merged one", {"ab": 3, "zab": 2, "zc": 2}, 3),
+        words_case("equally frequent: both left symbols are merged ones", {"abb": 4, "ccc": 4}, 4),
         words_case("equal letters side by side", {"aaaaa": 1, "baa": 2}, 4),
         words_case("a pair within a word counts each time", {"ababab": 1, "cd": 2}, 2),
         words_case("the paper's words", {"low·": 5, "lower·": 2, "newest·": 6, "widest·": 3}, 10),

@@ -38,6 +38,7 @@ merge_pair = Exercise(
         merge_case("five equal symbols among others", "b|a|a|a|a|a|b|a", "a|a"),
         merge_case("longer symbols", "ein|und|zwan|zig", "und|zwan"),
         merge_case("the text contains the pair, the symbols do not", "xa|b|a|bx|ab", "a|b"),
+        merge_case("other symbols with the same letters", "ab|c|a|bc", "a|bc"),
         merge_case("a symbol that already is the joined pair", "ab|a|b|ab|b|a", "a|b"),
         merge_case("a symbol is a space", "a| |b| |a|b", " |b"),
         merge_case("one symbol", "a", "a|b"),
@@ -49,6 +50,18 @@ merge_pair = Exercise(
         "A joined symbol is longer than either half, so it can't be mistaken for one of them.",
     ),
 )
+
+
+@merge_pair.mistake(
+    "You compare joined texts. The symbols ab and c spell the same letters as a and bc, but they are another pair."
+)
+def joined_texts_compared(symbols, pair):
+    merged, i = [], 0
+    while i < len(symbols):
+        found = i + 1 < len(symbols) and symbols[i] + symbols[i + 1] == "".join(pair)
+        merged.append("".join(pair) if found else symbols[i])
+        i += 2 if found else 1
+    return merged
 
 
 @merge_pair.mistake("The right half is left over: after a merge, continue *two* symbols further on.")
@@ -176,7 +189,7 @@ def replaced_between_spaces(symbols, pair):
 
 @merge_pair.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
-    alphabet = ("a", "b", "ab", "c")[: number(generator, 2, 4)]
+    alphabet = ("a", "b", "ab", "c", "bc")[: number(generator, 2, 5)]
     picks = torch.randint(len(alphabet), (number(generator, 5, 40),), generator=generator)
     left, right = torch.randint(len(alphabet), (2,), generator=generator)
     return {"symbols": [alphabet[i] for i in picks], "pair": (alphabet[left], alphabet[right])}

@@ -253,8 +253,8 @@ def reaches_p(cut):
 
 
 @is_top_p.mistake(
-    "Your logits are sorted, the largest first. A filter that needs that, or never puts the tokens back in their "
-    "order, stays unseen."
+    "Your logits are sorted, the largest first, or what must be kept stands first. A filter that needs that, or never "
+    "puts the tokens back in their order, stays unseen."
 )
 def sorted_logits_only(cut):
     ordered = [logits.sort(dim=-1, descending=True).values for logits in examples(*SHAPES)]
@@ -262,7 +262,8 @@ def sorted_logits_only(cut):
 
 
 @is_top_p.mistake(
-    "You try one row at a time, or rows that keep the same places. What is wrong with a batch alone stays unseen."
+    "You try one row at a time, or rows of which the same places are kept. What is wrong with a batch alone stays "
+    "unseen."
 )
 def one_row_only(cut):
     return all(agrees(cut, logits, p) for logits in examples((7,), (5,), (12,)) for p in TEST_P)

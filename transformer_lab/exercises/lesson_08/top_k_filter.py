@@ -134,8 +134,7 @@ def axis_of_the_bar_lost(logits, k):
 
 
 @top_k_filter.mistake(
-    "The logits are compared with the *largest* one, so only one token is kept. The k-th largest is the last value "
-    "that `topk` returns."
+    "Only the *largest* logit is kept, whatever k is. The k-th largest is the last value that `topk` returns."
 )
 def bar_too_high(logits, k):
     return logits.masked_fill(below_bar(logits, 1), float("-inf"))

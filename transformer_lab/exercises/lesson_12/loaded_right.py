@@ -248,7 +248,7 @@ def every_loading_is_wrong(ours, theirs):
     return False
 
 
-@loaded_right.mistake("All your texts are of one length, without padding: whether the mask is right stays unseen.")
+@loaded_right.mistake("None of your texts has padding behind it: whether the mask is right stays unseen.")
 def without_padding(ours, theirs):
     return bool(largest(ours, theirs, *batch(padded=False)) <= 1e-4)
 

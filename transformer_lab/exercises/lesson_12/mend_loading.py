@@ -193,8 +193,8 @@ def pre_norm(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
 
 
 @mend_loading.mistake(
-    "The norm has torch's eps, and not the published one. It shows only where the numbers are small, or where you "
-    "compare closely."
+    "The norm has torch's eps, and not the published one. Where both are tiny, it shows only if the numbers are small "
+    "or you compare closely."
 )
 def usual_eps(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, 1e-5, rotate)

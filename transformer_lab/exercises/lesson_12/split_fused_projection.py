@@ -40,7 +40,7 @@ split_fused_projection = Exercise(
         fused_case("float64", normal(6, 10, dtype=torch.float64), 5),
     ),
     hints=(
-        "Write down the shapes: what has `weight`, what has its transpose, and on which axis of that do the parts lie?",
+        "Write down the shapes of `weight` and of its transpose. On which axis of the transpose do the parts lie?",
         "Whole blocks of neighbouring columns belong together. Which of reshape(n_parts, d_out) and reshape(d_out, "
         "n_parts) puts neighbours into one row?",
         "The bias is cut like the columns. `chunk`, `unflatten` and slices all serve; parts can be stacked.",
@@ -64,14 +64,15 @@ def every_nth_column(weight, bias, n_parts):
 
 
 @split_fused_projection.mistake(
-    "A reshape without a transpose: the shape is as asked for, and the numbers have been dealt out like cards."
+    "A reshape without a transpose: the shape is as asked for, but the numbers were read row by row, and most of "
+    "them stand in the wrong place."
 )
 def reshaped_only(weight, bias, n_parts):
     return weight.reshape(n_parts, -1, weight.size(0)), bias.unflatten(0, (n_parts, -1))
 
 
 @split_fused_projection.mistake(
-    "The weights are right, but of the bias you take every n-th number. Cut it into blocks."
+    "Of the bias you take every n-th number. Cut it into blocks, as you cut the columns of `weight`."
 )
 def bias_like_a_comb(weight, bias, n_parts):
     return weight.T.unflatten(0, (n_parts, -1)), bias.unflatten(0, (-1, n_parts)).T

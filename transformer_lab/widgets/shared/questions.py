@@ -118,7 +118,7 @@ def both(state: State) -> tuple[str, str]:
 
 @named(
     "04 twice",
-    "Alone, a share g of the gradient gets through 24 layers. How much gets through 48?",
+    "In the stack “alone”, a share g of the gradient gets through 24 layers. How much gets through 48?",
     *("about g / 2", "about g / 24", "about g · g"),
 )
 def twice(state: State) -> tuple[str, str]:
@@ -126,7 +126,7 @@ def twice(state: State) -> tuple[str, str]:
     g, through = (alone[state["depths"].index(depth)][1][0].item() for depth in (24, 48))
     choices = {"about g / 2": g / 2, "about g / 24": g / 24, "about g · g": g**2}
     ratios = {choice: abs(math.log(value / through)) for choice, value in choices.items()}
-    return nearest(ratios, 0), "each layer takes about the same share: a straight line on this axis."
+    return nearest(ratios, 0), "each layer passes on about the same share, which makes a straight line on this axis."
 
 
 @named(

@@ -9,7 +9,7 @@ import re
 from html import escape
 
 from faults.diffing import code_lines
-from faults.harm import cause, symptom
+from faults.harm import cause, elsewhere, symptom
 from faults.places import places
 from faults.probes import probes
 from judged import PAINTED, is_judged, panel_of
@@ -132,6 +132,7 @@ def pointing(exercise: Exercise, stub: str, where: list[list[int]]) -> str:
     legend = f"<legend>{'Where is the bug?' if len(where) == 1 else many}</legend>"
     causes = [cause(exercise, place) for place in where]
     known = {"name": exercise.name, "places": where, "causes": causes, "symptom": symptom(exercise)}
+    known["elsewhere"] = [elsewhere(exercise, place) for place in where]
     known["probes"] = probes(exercise)
     table = json.dumps(known).replace("<", "\\u003c")
     return (

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import COMMUTATIVE, IDS, widened
+from tests.answers.reasons import COMMUTATIVE, IDS, SUM, widened
 
 
 def loss_by_transposing(logits, tokens, pad_id):
@@ -150,7 +150,8 @@ ELEMENTS = "a tensor of one id is as good an index as the id"
 
 EQUIVALENT = {
     "mend_bigram_loss": {
-        "mend_bigram_loss: torch.ones(vocab_size, vocab_size) → torch.ones(vocab_size, vocab_size)": "both are one",
+        "mend_bigram_loss: torch.zeros(vocab_size, vocab_size) → torch.zeros(vocab_size, vocab_size)": "both are one",
+        "mend_bigram_loss: counts + 1 → 1 + counts": SUM,
         "mend_bigram_loss: zip(train[:-1].tolist(), train[1:].tolist(), strict=True) → "
         "zip(train[:-1].tolist(), train[1:].tolist())": OF_ONE_LENGTH,
         "mend_bigram_loss: True → False": OF_ONE_LENGTH,

@@ -359,13 +359,13 @@ EQUIVALENT = {
         "clinic_03": {
             f"{KEY} → key.transpose(-1, -2)": SYMMETRIC,
             "query → key": ONE_WIDTH,
-            f"query @ {KEY} * scale → scale * (query @ {KEY})": COMMUTATIVE,
+            "scores * scale → scale * scores": COMMUTATIVE,
             "-2 → 2": FROM_THE_END,
         },
         "clinic_04": {
             "table[tokens] * table.size(1) ** 0.5 → table.size(1) ** 0.5 * table[tokens]": COMMUTATIVE,
             "table → encoding (2)": "vectors and positions have the same width",
-            "vectors + encoding[:tokens.size(1)] → encoding[:tokens.size(1)] + vectors": SUM,
+            "vectors + positions → positions + vectors": SUM,
         },
         "clinic_05": {"output * kept → kept * output": COMMUTATIVE, "x + output → output + x": SUM},
         "clinic_06": {
@@ -382,7 +382,7 @@ EQUIVALENT = {
             "F.scaled_dot_product_attention(new, past, past) → F.scaled_dot_product_attention(new, past, past)": ITSELF,
         },
         "clinic_10": {
-            "saved.detach().clone() → saved.detach()": NEW_TENSORS,
+            "torch.zeros_like(saved) → saved": "the table is then written into itself",
             "saved.detach() → saved": NEW_TENSORS,
             "(table - rate * table.grad).detach() → table - rate * table.grad": NEW_TENSORS,
             "rate * table.grad → table.grad * rate": COMMUTATIVE,

@@ -99,6 +99,13 @@ def test_a_mend_passes_and_one_that_hides_the_symptom_is_named(bug):
     assert bug.check(lambda numbers: 0.0).attempted
 
 
+def test_whoever_has_mended_the_one_defect_is_told_what_was_wrong(bug):
+    bug.defect = "One number too few is divided by."
+    right = bug.check(lambda numbers: sum(x * x for x in numbers) / len(numbers))
+    assert "What was wrong: One number too few is divided by." in right.message
+    assert "What was wrong" not in bug.check(lambda numbers: 0.0).message
+
+
 FINDS = [one for one in exercises.catalogue.values() if isinstance(one, FindTheBug)]
 each_bug = pytest.mark.parametrize("exercise", FINDS, ids=lambda exercise: exercise.name)
 
@@ -117,6 +124,9 @@ def test_the_broken_function_raises_no_error_and_is_wrong(exercise):
     assert [outcome.error for outcome in outcomes] == [None] * len(outcomes)
     assert not exercise.examine(Attempt(exercise.broken), exercise.cases).passed
     assert inspect.signature(exercise.reference) == inspect.signature(exercise.broken)
+    assert exercise.name.startswith("mend_") != bool(exercise.defect), (
+        "one defect says what it does, several by mistakes"
+    )
 
 
 def test_a_mend_that_changes_nothing_is_told_so(bug):

@@ -15,8 +15,8 @@ from transformer_lab.exercises.kinds import FindTheBug
 
 sys.path.insert(0, str(ROOT / "web"))
 from faults.diffing import code_lines, repaired
-from faults.harm import cause, symptom
-from faults.places import MOST, is_style, places, separated
+from faults.harm import cause, elsewhere, symptom
+from faults.places import MOST, count_of, is_style, places, separated
 from faults.probes import probes
 
 BROKEN = [one for one in catalogue.values() if isinstance(one, FindTheBug)]
@@ -70,6 +70,10 @@ def test_most_broken_functions_can_be_pointed_at():
         ("mend_stack", ["x = norm_1(x)", "x = norm_1(x)", "return x"]),
         ("mend_accumulation", ["n_portions = -(-len(inputs) // portion)", "gradient = gradient * (max_norm"]),
         ("clinic_02", ["padding = positions >= lengths[:, None]"]),
+        ("clinic_03", ["scores.mul(scale)"]),
+        ("mend_bigram_loss", ["text = torch.cat", "probabilities =", "return"]),
+        ("mend_generation", ["mask = tokens != pad_id", "positions = torch.arange", "positions = torch.full_like"]),
+        ("mend_rotary_cache", ["query =", "key, value =", "keys, values ="]),
     ],
 )
 def test_where_much_is_repaired_there_are_as_many_places_as_defects(name, found):
@@ -86,12 +90,18 @@ def test_each_place_says_what_it_does(exercise):
     assert not [one for one in said if "mended" in one or "(NaN" in one]
 
 
-def test_how_far_off_a_place_is_alone_is_computed():
-    exercise = catalogue["clinic_07"]
-    case = exercise.cases[0]
-    logits, tokens = case.arguments.values()
-    off = abs(float(exercise.reference(logits, tokens) - exercise.broken(logits, tokens)))
-    assert f"“{case.label}”, by {off:.3g}." in cause(exercise, places(exercise)[0])
+@pytest.mark.parametrize("exercise", POINTED, ids=lambda one: one.name)
+def test_there_are_as_many_places_as_defects(exercise):
+    assert len(places(exercise)) == count_of(exercise)
+
+
+def test_a_place_that_the_smallest_case_does_not_show_names_the_case_that_does():
+    said = [elsewhere(catalogue["mend_tiles"], place) for place in places(catalogue["mend_tiles"])]
+    assert said[0] == "It does not show in the case below, but in “scores far below zero”."
+    assert "tiles of two”" in said[1]
+    assert said[2] == ""
+    stack = catalogue["mend_stack"]
+    assert not any(elsewhere(stack, place) for place in places(stack)), "all three show in what is drawn"
 
 
 def test_a_line_that_is_only_written_otherwise_is_no_fault():

@@ -34,17 +34,23 @@ STILL_BROKEN = (
 class FindTheBug(Exercise):
     """A broken function and a symptom; the learner fixes the function. It is judged by the reference, the fixed one.
 
-    A mend that hides the symptom and leaves the cause is a named mistake.
+    A mend that hides the symptom and leaves the cause is a named mistake. Of several defects, what each does is told by
+    the mistake that has it alone; of one, by `defect`.
     """
 
     kind: ClassVar[str] = "find the bug"
     first_step: ClassVar[str] = "Mend the function"
 
     broken: Callable
+    defect: str = ""  # what the broken lines do wrong, and what follows: told to whoever has mended or found them
 
     def handed_out(self) -> str:
         """The source of the broken function, under the name of the exercise: the cell that a learner starts from."""
         return renamed(self.broken, self.name)
+
+    def what_follows(self) -> str:
+        """What was wrong, in words, where there was one defect, and which exercise comes next."""
+        return "\n".join(filter(None, (self.defect and f"What was wrong: {self.defect}", super().what_follows())))
 
     def examine(self, attempt: Attempt, cases: Sequence[Case]) -> Result:
         """Try a fix; a learner whose fix changes the text but not what is computed is told so."""

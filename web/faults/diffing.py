@@ -31,12 +31,16 @@ def is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def changes(broken: Lines, fixed: Lines) -> Iterator[tuple[list[int], list[int]]]:
-    """The lines that go and those that come in their place; where nothing goes, there is nothing to point at."""
+def pieces(broken: Lines, fixed: Lines) -> Iterator[tuple[list[int], list[int]]]:
+    """Both programs from top to bottom: the lines that go, and those that come in their place or stay."""
     old, new = [*broken], [*fixed]
     for tag, start, end, new_start, new_end in matcher(broken, fixed).get_opcodes():
-        if tag in ("replace", "delete"):
-            yield old[start:end], new[new_start:new_end]
+        yield [] if tag == "equal" else old[start:end], new[new_start:new_end]
+
+
+def changes(broken: Lines, fixed: Lines) -> Iterator[tuple[list[int], list[int]]]:
+    """The pieces in which lines go; where nothing goes, there is nothing to point at."""
+    return ((old, new) for old, new in pieces(broken, fixed) if old)
 
 
 def unchanged(broken: Lines, fixed: Lines) -> Iterator[tuple[int, int]]:
@@ -51,10 +55,14 @@ def matcher(broken: Lines, fixed: Lines) -> SequenceMatcher:
 
 
 def steps(broken: Lines, fixed: Lines, old: list[int], new: list[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """A change in parts, each as small as can be: the lines that end up in one line of the repaired function."""
-    for m in new:
+    """A change in parts, each as small as can be: the lines that end up in one line of the repaired function.
+
+    Nothing ends up in a line that is more like none of them than a later one is.
+    """
+    for i, m in enumerate(new):
         like = alike(broken, old, fixed, [m])
-        end = len(old) if m == new[-1] or like is None else old.index(like) + 1
+        is_new = like is not None and alike(fixed, new[i:], broken, [like]) != m
+        end = 0 if is_new else len(old) if m == new[-1] or like is None else old.index(like) + 1
         yield old[:end], [m]
         old = old[end:]
     if not new:
@@ -65,12 +73,22 @@ def words(line: str) -> list[str]:
     return re.findall(r"\w+|[^\w\s]", line)
 
 
+def target(line: str) -> str:
+    """What a line assigns to."""
+    return line.partition(" = ")[0]
+
+
 def alike(broken: Lines, old: list[int], fixed: Lines, new: list[int]) -> int | None:
-    """The line that is most like the one that comes, or none."""
+    """The line that is most like the one that comes, or none: one that assigns to the same is, whatever it assigns."""
     if not new:
         return None
-    coming = words(fixed[new[0]])
-    return max(old, key=lambda n: SequenceMatcher(None, words(broken[n]), coming).ratio(), default=None)
+    coming = fixed[new[0]]
+
+    def likeness(n: int) -> tuple[bool, float]:
+        share = SequenceMatcher(None, words(broken[n]), words(coming)).ratio()
+        return " = " in coming and target(broken[n]) == target(coming), share
+
+    return max(old, key=likeness, default=None)
 
 
 def stays(line: str, coming: str) -> bool:

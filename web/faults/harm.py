@@ -5,62 +5,44 @@ And the smallest case that fails, with what the broken function returns and what
 
 import re
 from html import escape
-from math import isfinite
 
-import torch
 from drawn import Drawn, decimals_of, is_small
 
-from faults.diffing import changes, code_lines, repaired, steps
+from faults.diffing import code_lines, pieces, repaired, steps
 from faults.places import examined
 from transformer_lab.exercises.engine.cards import inline
 from transformer_lab.exercises.engine.checking import Result, examine
 from transformer_lab.exercises.engine.running import Attempt, as_tuple
 from transformer_lab.exercises.kinds import FindTheBug
 
-COUNT = re.compile(r"^(One|Two) of (two|three) (is|are) mended\. ")  # which is said of an answer, and not of a fault
-CLOSE = 1e-5  # between two numbers that are the same but for rounding
+# What is said of an answer, and not of a fault.
+COUNT = re.compile(r"^((One|Two) of (two|three)|The mask) (is|are) mended\. ")
 
 
 def left_alone(exercise: FindTheBug, place: list[int]) -> Result:
     """The result of the repaired function in which this place alone is as it was."""
     broken, fixed = code_lines(exercise.handed_out()), code_lines(repaired(exercise))
-    kept: dict[int, list[int]] = {}
-    for change in changes(broken, fixed):
-        for old, new in [change] if {*change[0]} <= {*place} else steps(broken, fixed, *change):
-            if {*place} & {*old} and new:
-                kept |= {m: [] for m in new} | {new[0]: old}
-    return examined(exercise, kept)
+    lines: list[str] = []
+    for piece in pieces(broken, fixed):
+        for old, new in [piece] if {*piece[0]} <= {*place} else steps(broken, fixed, *piece):
+            lines += [broken[n] for n in old] if {*place} & {*old} else [fixed[m] for m in new]
+    return examined(exercise, lines)
 
 
 def cause(exercise: FindTheBug, place: list[int]) -> str:
-    """What the check says, as HTML, of a function in which this place alone is broken, or how far off it is then."""
-    result = left_alone(exercise, place)
-    if result.mistake and result.mistake.name != "still_broken":
-        return inline(COUNT.sub("", result.mistake.explanation).replace(" still ", " "))
-    return off_by(exercise, result)
+    """What this place does wrong, as HTML, in the words of the check; nothing where it has none for it."""
+    if exercise.defect:
+        return inline(exercise.defect)
+    mistake = left_alone(exercise, place).mistake
+    return inline(COUNT.sub("", mistake.explanation).replace(" still ", " ")) if mistake else ""
 
 
-def off_by(exercise: FindTheBug, result: Result) -> str:
-    """How many of the numbers of the smallest case that fails are not the right ones, and by how much at most."""
-    if result.case is None:
+def elsewhere(exercise: FindTheBug, place: list[int]) -> str:
+    """Where a place shows when it is left alone, as HTML, if that is not the smallest case in which all fail."""
+    case = left_alone(exercise, place).case
+    if case is None or case is examine(exercise, Attempt(exercise.broken), exercise.cases).case:
         return ""
-    alone, label = "With this alone left as it is,", f"“{escape(result.case.label)}”"
-    if result.outcome.error is not None:
-        return f"{alone} the case {label} raises an error."
-    right, given = (as_tuple(one.value) for one in (exercise.expected(result.case), result.outcome))
-    pairs = [*zip(map(numbers_of, right), map(numbers_of, given), strict=True)]
-    if any(one.shape != other.shape for one, other in pairs):
-        return f"{alone} what comes out has another shape in the case {label}."
-    far = torch.cat([(one - other).abs().flatten() for one, other in pairs])
-    off, most = int((~(far < CLOSE)).sum()), float(far.max())
-    what = f"{off} of {len(far)} numbers {'is' if off == 1 else 'are'} wrong" if len(far) > 1 else "the number is wrong"
-    by = f"{most:,.0f}" if most >= 1000 else f"{most:.3g}"
-    much = f", {'by up to' if off > 1 else 'by'} {by}" if isfinite(most) else ": not even finite"
-    return f"{alone} {what} in the case {label}{much}."
-
-
-def numbers_of(value: object) -> torch.Tensor:
-    return torch.as_tensor(value).double()
+    return f"It does not show in the case below, but in “{escape(case.label)}”."
 
 
 def exact(value: object) -> Drawn:

@@ -70,7 +70,7 @@ class Pointing {
     const count = this.places.length;
     if (!this.open.length) return this.finish();
     const next = paragraph(`Found ${count - this.open.length} of ${count}. Where is the next one?`);
-    this.say(heading("Found"), ...this.told(place), next);
+    this.say(heading("Found"), this.told(place), next);
   }
 
   finish() {
@@ -86,7 +86,7 @@ class Pointing {
     const text = this.boast();
     this.say(
       heading(count === 1 ? "Found" : `All ${count} found`),
-      ...this.places.flatMap((place) => this.told(place)),
+      ...this.places.map((place, i) => this.told(place, ` ${this.elsewhere[i]}`)),
       Object.assign(html(this.symptom), { className: "before-and-after" }),
       paragraph("Now you know where. Mending it is the other half."),
       element("p", { class: "exercise-ways" }, next),
@@ -103,13 +103,12 @@ class Pointing {
     return `${this.name} has ${this.fields.length} lines and ${found} ${tries}. Can you?`;
   }
 
-  // The lines of a place, and what they did.
-  told(place) {
+  // The lines of a place, what they did, and where that shows.
+  told(place, shows = "") {
     const code = place.map((n) => this.line(this.fields.find((one) => one.value === String(n))).textContent.trim());
     const cause = this.causes[this.places.indexOf(place)];
     const lines = element("pre", {}, code.join("\n"));
-    const said = html(cause || "The repaired function has something else in this place.", "p");
-    return [element("div", { class: "told" }, lines, said)];
+    return element("div", { class: "told" }, lines, html(cause + shows, "p"));
   }
 }
 

@@ -60,7 +60,7 @@ def stack_case(label: str, x: Tensor, sublayers: tuple[Function, Function], norm
     """,
     returns=("output",),
     cases=(
-        stack_case("sub-layers of zeros", counting(1, 2, 4) ** 2, (zeros, zeros), (plus_ten, doubled, standardised)),
+        stack_case("sub-layers of zeros", counting(1, 2, 4) ** 2, (zeros, zeros), (doubled, standardised, plus_ten)),
         stack_case("one token", counting(1, 1, 3) ** 2, (doubled, plus_ten), (plus_ten, doubled, squared)),
         stack_case(
             "norms that differ", normal(2, 3, 5), (plus_ten, doubled), (standardised, learned_norm, scaled_norm)
@@ -130,6 +130,25 @@ def all_but_the_second_norm(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
 def all_but_the_stream(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
     x = norm_1(x)
     x = norm_2(x + sublayer_1(x))
+    return norm_3(x + sublayer_2(x))
+
+
+@mend_stack.mistake(
+    "The first block still adds to norm_1(x), and not to x. So what is added up is normalised on its way, and the "
+    "input never reaches the last norm as it is."
+)
+def first_block_adds_to_a_norm(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
+    x = norm_1(x)
+    x = x + sublayer_1(x)
+    return norm_3(x + sublayer_2(norm_2(x)))
+
+
+@mend_stack.mistake(
+    "The second block still adds to norm_1(x), and not to x. So what the first block has added up is normalised "
+    "once more, by the first block's own norm, and norm_2 is never called."
+)
+def second_block_adds_to_a_norm(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
+    x = norm_1(x + sublayer_1(norm_1(x)))
     return norm_3(x + sublayer_2(x))
 
 

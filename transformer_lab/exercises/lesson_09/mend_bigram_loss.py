@@ -67,10 +67,11 @@ def drawn(length: int, vocab_size: int, seed: int) -> list[int]:
 )
 def mend_bigram_loss(train, test, vocab_size):
     """The mean loss of a test text, in nats, by a table of pairs with add-one smoothing that was counted in another."""
-    counts = torch.ones(vocab_size, vocab_size)  # each pair once before any is seen
+    counts = torch.zeros(vocab_size, vocab_size)
     for left, right in zip(train[:-1].tolist(), train[1:].tolist(), strict=True):
         counts[left, right] += 1
-    probabilities = counts / counts.sum(1, keepdim=True)  # (vocab, vocab): each row sums to 1
+    smoothed = counts + 1  # each pair once before any is seen
+    probabilities = smoothed / smoothed.sum(1, keepdim=True)  # (vocab, vocab): each row sums to 1
     return -probabilities[test[:-1], test[1:]].log().mean()
 
 

@@ -94,7 +94,8 @@ def mend_rotary_cache(query, key, value, cache, rotate):
     Query and key are turned once, by the new position; what is in the cache was turned when it came in. Values are not.
     """
     position = cache.size(-2)
-    query, key = rotate(query, position), rotate(key, position)
+    query = rotate(query, position)
+    key = rotate(key, position)
     cache = torch.cat([cache, torch.stack([key, value])], dim=-2)
     keys, values = cache
     weights = (query @ keys.mT / query.size(-1) ** 0.5).softmax(-1)

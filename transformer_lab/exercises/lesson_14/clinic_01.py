@@ -28,6 +28,10 @@ def attention_case(label: str, batch: int, queries: int, keys: int, width: int =
 @partial(
     FindTheBug,
     broken=broken_clinic_01,
+    defect=(
+        "The softmax runs along the queries, axis 1 of (B, T, S), and not along the keys. So the queries compete for "
+        "each key, the weights of one query need not sum to 1, and a single query takes all of every value."
+    ),
     lesson="14",
     minutes=5,
     difficulty=1,

@@ -29,6 +29,10 @@ def padded_case(label: str, lengths: list[int], queries: int, keys: int, width: 
 @partial(
     FindTheBug,
     broken=broken_clinic_02,
+    defect=(
+        "`padding` is True where a pad stands, but to `F.scaled_dot_product_attention` True means *may attend*. So "
+        "every query attends to the padding alone, and in a sentence without padding to nothing."
+    ),
     lesson="14",
     minutes=5,
     difficulty=1,

@@ -24,6 +24,10 @@ def broken_clinic_03(query, key):
 @partial(
     FindTheBug,
     broken=broken_clinic_03,
+    defect=(
+        "`scores.mul(scale)` leaves `scores` as they are and gives back scaled ones, which nobody takes. So the larger "
+        "the width, the larger the scores that enter the softmax, until it gives nearly all attention to one key."
+    ),
     lesson="14",
     minutes=5,
     difficulty=1,
@@ -56,7 +60,8 @@ def broken_clinic_03(query, key):
 def clinic_03(query, key):
     """The weights of every head: (B, h, T, d_head) and (B, h, S, d_head) to (B, h, T, S)."""
     scale = query.size(-1) ** -0.5
-    scores = query @ key.transpose(-2, -1) * scale
+    scores = query @ key.transpose(-2, -1)
+    scores = scores * scale
     return scores.softmax(-1)
 
 

@@ -27,6 +27,11 @@ def embedding_case(label: str, tokens: list[list[int]], width: int = 3) -> Case:
 @partial(
     FindTheBug,
     broken=broken_clinic_04,
+    defect=(
+        "The length is taken from the axis of the sentences, and the extra axis lays the rows of the encoding along "
+        "the batch. So all words of a sentence get one row, chosen by the place of their sentence in the batch, and "
+        "the order of the words is lost."
+    ),
     lesson="14",
     minutes=8,
     difficulty=1,
@@ -53,7 +58,9 @@ def embedding_case(label: str, tokens: list[list[int]], width: int = 3) -> Case:
 def clinic_04(tokens, table, encoding):
     """Vectors (B, T, d) for ids (B, T): table (vocab, d), encoding (max_len, d)."""
     vectors = table[tokens] * table.size(1) ** 0.5
-    return vectors + encoding[: tokens.size(1)]
+    length = vectors.size(1)
+    positions = encoding[:length]
+    return vectors + positions
 
 
 def scaled_vectors(tokens, table):

@@ -30,6 +30,10 @@ def dropout_case(label: str, shape: tuple[int, ...], rate: float, training: bool
 @partial(
     FindTheBug,
     broken=broken_clinic_05,
+    defect=(
+        "Dividing depends on `training`, and dropping does not. So evaluation drops numbers, too, other ones on each "
+        "call, and nothing makes up for those that are missing."
+    ),
     lesson="14",
     minutes=8,
     difficulty=2,

@@ -49,6 +49,10 @@ def decoder_case(label: str, batch: int, length: int, words: int, width: int, at
 @partial(
     FindTheBug,
     broken=broken_clinic_06,
+    defect=(
+        "The last norm takes gain_2, which the norm before it has taken already. So gain_3 is used nowhere and gets no "
+        "gradient, and gain_2 has to suit two norms at once."
+    ),
     lesson="14",
     minutes=8,
     difficulty=2,

@@ -28,6 +28,11 @@ def sentences_case(label: str, tokens: list[list[int]], vocab: int) -> Case:
 @partial(
     FindTheBug,
     broken=broken_clinic_07,
+    defect=(
+        "The targets lose their last position, just as the logits do, so each position is compared with the token that "
+        "it has just read. A model that copies its input brings this loss to 0, and what it writes is one word again "
+        "and again."
+    ),
     lesson="14",
     minutes=8,
     difficulty=2,

@@ -34,6 +34,10 @@ def sure_case() -> Case:
 @partial(
     FindTheBug,
     broken=broken_clinic_08,
+    defect=(
+        "The losses of the padding are set to 0, but the mean still counts them. So each pad adds nothing to the sum "
+        "and one to what it is divided by: the more padding, the smaller the loss."
+    ),
     lesson="14",
     minutes=8,
     difficulty=2,

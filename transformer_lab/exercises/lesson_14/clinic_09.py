@@ -29,6 +29,10 @@ def step_case(label: str, batch: int, past: int, width: int) -> Case:
 @partial(
     FindTheBug,
     broken=broken_clinic_09,
+    defect=(
+        "`x` holds the new token alone, so `x.size(1)` is 1 in every step and the slice is always row 0. From the "
+        "second token on, each token asks, and is stored, as if it were the first."
+    ),
     lesson="14",
     minutes=10,
     difficulty=2,

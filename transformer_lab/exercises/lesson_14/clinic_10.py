@@ -35,6 +35,11 @@ def table_case(label: str, vocab: int, width: int, tokens: list[int], targets: l
 @partial(
     FindTheBug,
     broken=broken_clinic_10,
+    defect=(
+        "The loop gives each name a copy of its own, instead of writing into the one table that both names stand for. "
+        "So they are two tables from then on: each gets the gradient of its own use alone, and the first step drives "
+        "them apart."
+    ),
     lesson="14",
     minutes=12,
     difficulty=3,
@@ -64,8 +69,9 @@ def clinic_10(saved, tokens, targets, rate):
 
     Returns the embedding and the output table after the step.
     """
-    table = saved.detach().clone().requires_grad_()
-    model = {"embedding": table, "output": table}  # one table, under both names
+    model = {"embedding": torch.zeros_like(saved)}
+    model["output"] = model["embedding"]  # tied: one table for both
+    model["embedding"].copy_(saved.detach()).requires_grad_()  # written into, and not replaced
     logits = model["embedding"][tokens] @ model["output"].T
     F.cross_entropy(logits, targets).backward()
     return tuple((table - rate * table.grad).detach() for table in model.values())

@@ -46,6 +46,11 @@ def beam_case(label: str, next_logits, width: int, length: int, bos_id: int = 0)
 @partial(
     FindTheBug,
     broken=broken_clinic_11,
+    defect=(
+        "The inner loop calls the log probability of one token `score`, and so loses the score of the beam. Each "
+        "sentence is ranked by its last token alone, and the wider the beam, the more improbable sentences get a "
+        "chance to end in a likely one."
+    ),
     lesson="14",
     minutes=12,
     difficulty=3,

@@ -25,6 +25,10 @@ def split_case(label: str, sentences: list[list[int]], n_training: int) -> Case:
 @partial(
     FindTheBug,
     broken=broken_clinic_12,
+    defect=(
+        "`all` asks whether a sentence equals *every* training sentence. As soon as training holds two different "
+        "sentences, none does: nothing counts as seen, and whatever repeats a training sentence validates."
+    ),
     lesson="14",
     minutes=10,
     difficulty=3,

@@ -172,8 +172,8 @@ def only_the_start(model, prompts, pad_id, end_id, max_new):
 
 
 @mend_generation.mistake(
-    f"The mask is mended. {START} So the positions of the new tokens count the padding as well, whether their own line "
-    "is mended or not."
+    f"The mask is mended. {START} So the positions of the new tokens count the padding as well, whether each is one "
+    "more than the last or the length of the cache."
 )
 def only_the_mask(model, prompts, pad_id, end_id, max_new):
     tokens, mask = padded(prompts, pad_id)

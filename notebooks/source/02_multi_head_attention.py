@@ -155,7 +155,7 @@ def merge_heads(x):
 # %%
 exercises.merge_heads.check(merge_heads)
 # %% [markdown]
-# **Exercise 3** (predict; 5 minutes, easy). Once the heads are split, where does a number stand? Give the head, the row and the column of `x[0, token, feature]`; to split a tensor and look would be no prediction.
+# **Exercise 3** (predict; 5 minutes, easy). Once the heads are split, where does a number stand? Give the head, the row and the column of `x[0, token, feature]`, and work it out on paper: whoever splits a tensor and looks predicts nothing.
 
 # %% exercise="place_in_heads"
 def place_in_heads(token, feature, length, d_model, n_heads):

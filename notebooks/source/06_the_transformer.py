@@ -470,7 +470,7 @@ assert n_of(page) == count
 # The feed-forward network is about twice as large as an attention. It has $8\,d_{model}^2$ weights, if $d_{ff} = 4\,d_{model}$, and an attention has $4\,d_{model}^2$. A layer thus has $12\,d_{model}^2$ in the encoder and $16\,d_{model}^2$ in the decoder. Twelve layers of 512 features make 44 million, and the table makes 19 million.
 
 # %% [markdown]
-# **Exercise 5** (predict; 20 minutes, medium). How many numbers does the package's `Transformer` learn, with tied weights? Work it out from the five sizes, box by box; to build the model and count would be no prediction.
+# **Exercise 5** (predict; 20 minutes, medium). How many numbers does the package's `Transformer` learn, with tied weights? Work it out from the five sizes, box by box: whoever builds the model and counts predicts nothing.
 
 # %% exercise="count_parameters"
 def count_parameters(vocab_size, d_model, n_heads, d_ff, n_layers):

@@ -139,7 +139,7 @@ def test_predictions_quizzes_and_hints_answer_the_keyboard(page, site):
     for opened, seen in (
         ("3. Two words of a sentence change places.", "the same average of the same words"),
         ("hint 1 of 3", "Two steps"),
-        ("Predict first, then see what comes out", "weights [[1.0]]"),
+        ("Predict first, then see the numbers", "weights [[1.0]]"),
     ):
         summary = page.locator("summary", has_text=opened).first
         assert not summary.evaluate("summary => summary.parentElement.open")
@@ -217,7 +217,9 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     answered(exercise, 0, 0, 3)
     expect(verdict.get_by_role("heading")).to_have_text("Not yet")
     expect(verdict).to_contain_text("One way to arrive at [0, 0, 3]")  # no more: one answer is too little to be sure
-    expect(verdict.locator(".beside")).to_have_count(0)
+    expect(verdict.locator(".yours b")).to_have_text(["0", "0", "3"])
+    expect(verdict.locator(".right b")).to_have_text(["?", "0", "?"])  # what is right already, and no more
+    expect(verdict.locator(".yours .off")).to_have_text(["0", "3"])
     answered(exercise, 9, 9, 9)
     expect(verdict).to_contain_text("no mistake that is known here leads to that")
     hints = exercise.locator("summary:visible", has_text=re.compile("hint 1 of", re.I))
@@ -225,7 +227,8 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     expect(verdict.locator("details").first).to_have_attribute("open", "")
     verdict.get_by_role("button", name="Show the right answer").click()
     expect(hints).to_have_count(1)
-    expect(verdict.locator(".beside")).to_contain_text("[1, 0, 1]")
+    expect(verdict.locator(".right b")).to_have_text(["1", "0", "1"])
+    expect(verdict.locator(".yours .off")).to_have_text(["9", "9", "9"])
     expect(verdict).to_contain_text("What is asked for: Where split_heads puts a feature of a token")
     verdict.get_by_role("button", name="Next case").click()
     expect(exercise.locator(".case-of")).to_contain_text("Case 3 of 7")
@@ -262,6 +265,8 @@ def table_of(exercise: Locator) -> dict:
 def test_a_run_is_chosen_among_those_that_a_case_lists(page, site):
     exercise = exercise_on(page, site, "04_residual_blocks", "which_control")
     expect(check(exercise)).to_have_text("Choose a run first.")
+    exercise.get_by_label("none of them").check()
+    expect(check(exercise).locator(".beside b")).to_have_text(["none of them", "?"])
     exercise.get_by_label("gradient: rescaled").check()
     expect(check(exercise).get_by_role("heading")).to_have_text("Right")
     page.evaluate("() => localStorage.clear()")

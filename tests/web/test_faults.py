@@ -97,7 +97,7 @@ def test_there_are_as_many_places_as_defects(exercise):
 
 def test_a_place_that_the_smallest_case_does_not_show_names_the_case_that_does():
     said = [elsewhere(catalogue["mend_tiles"], place) for place in places(catalogue["mend_tiles"])]
-    assert said[0] == "It does not show in the case below, but in “scores far below zero”."
+    assert said[0] == "The case below does not show it, but “scores far below zero” does."
     assert "tiles of two”" in said[1]
     assert said[2] == ""
     stack = catalogue["mend_stack"]

@@ -34,6 +34,7 @@ def by_node(script: str, data: object) -> list:
     imports = "".join(
         f"import {{ {names} }} from {json.dumps((STATIC / file).as_uri())};"
         for file, names in {
+            "beside.js": "differing",
             "judging.js": "judged, makersOf, same, ROUGH",
             "weights.js": "judgedMatrices, flatMatrices",
             "expressions.js": "parsed",
@@ -106,6 +107,15 @@ def test_one_wrong_answer_tells_which_mistakes_make_it():
     data = table(catalogue["visible_pairs"])
     found = by_node(script, {"table": data, "answers": [9]})
     assert found == [["future_seen", "no_mask_at_all", "pairs_of_words"]]
+
+
+def test_what_an_answer_has_wrong_is_told_number_by_number():
+    data = table(catalogue["place_in_heads"])
+    script = "data.answers.map(one => differing(data.table, 1, one))"
+    found = by_node(script, {"table": data, "answers": [[1, 0, 1], [0, 0, 3], 7]})
+    assert found == [[False] * 3, [True, False, True], [True] * 3]
+    rough = by_node("differing(data.table, 0, 0.3334, ROUGH)", {"table": {"cases": [{"right": 1 / 3}]}})
+    assert rough == [False]
 
 
 @named("exercise", MATRICES, ids=lambda one: one.name)

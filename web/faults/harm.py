@@ -42,7 +42,7 @@ def elsewhere(exercise: FindTheBug, place: list[int]) -> str:
     case = left_alone(exercise, place).case
     if case is None or case is examine(exercise, Attempt(exercise.broken), exercise.cases).case:
         return ""
-    return f"It does not show in the case below, but in “{escape(case.label)}”."
+    return f"The case below does not show it, but “{escape(case.label)}” does."
 
 
 def exact(value: object) -> Drawn:

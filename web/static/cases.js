@@ -1,11 +1,12 @@
 // One case at a time: a dot for each, which leads to it; what is given; the answer and the button that checks it side by
 // side; the verdict below. A formula for all is the second way: it is tried on every case at once.
 
+import { beside } from "./beside.js";
 import { element, html } from "./elements.js";
 import { judged, makersOf } from "./judging.js";
 import { meaning } from "./meanings.js";
 import { record } from "./progress.js";
-import { beside, heading, hintsOf, named, passed, perhaps } from "./verdicts.js";
+import { heading, hintsOf, named, passed, perhaps } from "./verdicts.js";
 import { QUESTIONS, formulaFor } from "./ways.js";
 
 const OFFERED = 3; // right cases after which a formula is offered
@@ -168,17 +169,19 @@ class Cases {
   slip({ mistake }, value, tolerance) {
     const hints = hintsOf(this.card)?.cloneNode(true) ?? element("details");
     const show = element("button", { type: "button", class: "quiet" }, "Show the right answer");
+    const pair = beside(this.table, this.now, value, { tolerance, isCovered: true });
     show.onclick = () => {
       const next = element("button", { type: "button", class: "quiet" }, "Next case →");
       next.onclick = () => this.goOn();
-      show.replaceWith(beside(this.table, this.now, value), ...this.reason(hints), ...(this.count > 1 ? [next] : []));
+      pair.replaceChildren(...beside(this.table, this.now, value, { tolerance }).children);
+      show.replaceWith(...this.reason(hints), ...(this.count > 1 ? [next] : []));
       hints.remove();
       this.showHintsOnce();
     };
-    if (mistake) return [...named(mistake), show];
+    if (mistake) return [...named(mistake), pair, show];
     const makers = makersOf(this.table, this.now, value, tolerance);
     hints.open = true;
-    return [heading("Not yet"), perhaps(makers, value), ...(makers.length === 1 ? [] : [hints]), show];
+    return [heading("Not yet"), perhaps(makers, value), pair, ...(makers.length === 1 ? [] : [hints]), show];
   }
 
   // Why an answer is right: its drawing, what is asked for in one line, and the last hint, unless that asks back.

@@ -1,13 +1,14 @@
 // Exercises that are answered in the page: numbers and choices case by case, painted masks and matrices all at once, and
 // lines that are pointed at. Before code is written, one result of several is chosen.
 
+import { beside } from "./beside.js";
 import { oneByOne } from "./cases.js";
 import { element } from "./elements.js";
 import { picture } from "./grids.js";
 import { judged } from "./judging.js";
 import { pointAt } from "./pointing.js";
 import { kept, record } from "./progress.js";
-import { beside, heading, lines, named, passed } from "./verdicts.js";
+import { heading, lines, named, passed } from "./verdicts.js";
 import { WAYS } from "./ways.js";
 import { judgedMatrices } from "./weights.js";
 import { askWhich } from "./which.js";

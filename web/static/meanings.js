@@ -6,6 +6,7 @@ import { areWeights, inDigits } from "./given.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const [WIDE, HIGH] = [300, 96];
+const LETTER = 3.3; // half of one, so that a word ends where the drawing does
 const FINE = 6; // pixels of a cell below which a grid would be grey
 const range = (n) => [...Array(n).keys()];
 const sum = (all) => all.reduce((a, b) => a + b, 0);
@@ -176,10 +177,14 @@ function place({ length, d_model: features, n_heads: count }, [head, row, column
   const lines = all.flatMap((i) => [...across(i), ...down(i)]).join("");
   const isWide = w >= 48;
   const names = all.map((i) => words(left(i) + w / 2, 12, isWide || i === head ? `head ${i}` : ""));
-  const places = [words(margin / 2 - 4, y + 4, `row ${row}`), words(x, label + HIGH + 14, `column ${column}`)];
+  const [end, below] = [left(count) - 8, `column ${column}`];
+  const places = [
+    words(margin / 2 - 4, y + 4, `row ${row}`),
+    words(Math.min(x, end - LETTER * below.length), label + HIGH + 14, below),
+  ];
   const said = `${count} heads side by side; the number lies in head ${head}, row ${row}, column ${column}`;
   const drawn = [path(lines, "hair"), path(frames, "edge"), path(spot(x, y, Math.min(5, dx / 3, dy / 3) + 2), "full")];
-  return svg(left(count) - 8, HIGH + 2 * label, said, ...drawn, ...names, ...places);
+  return svg(end, HIGH + 2 * label, said, ...drawn, ...names, ...places);
 }
 
 // Each weight before, as an outline, and after.

@@ -2,29 +2,10 @@
 
 import { element, html, sayDone, shown } from "./elements.js";
 import { copy } from "./hand_on.js";
-import { keepsake, tiles } from "./masks.js";
+import { keepsake } from "./masks.js";
 import { kept } from "./progress.js";
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-const isDrawn = (table, value) => table.how === "paint" && Array.isArray(value);
-
-// An answer and the right one, side by side.
-export function beside(table, i, answer) {
-  const { right } = table.cases[i];
-  const parts = [
-    ["yours", answer, "yours"],
-    ["right", right, ""],
-  ];
-  const shows = parts.map(([word, value, style]) =>
-    element(
-      "div",
-      { class: style },
-      element("span", { class: "label" }, word),
-      isDrawn(table, value) ? tiles(table.cases[i], value) : element("samp", {}, shown(value)),
-    ),
-  );
-  return element("div", { class: "beside" }, ...shows);
-}
 
 export const heading = (text) => element("h3", {}, text);
 export const named = ({ words, said }) => [heading(capital(words)), html(said, "p")];

@@ -97,6 +97,15 @@ export function formulaFor(table, changed) {
   };
 }
 
+// What a run of a case has otherwise than the first.
+export function runInWords(table, i, k) {
+  if (k === null) return "none of them";
+  const [first, ...others] = table.cases[i].given[table.among];
+  if (k === 0) return "the failed run itself";
+  const own = Object.entries(others[k - 1].settings).filter(([setting, value]) => first.settings[setting] !== value);
+  return own.map(([setting, value]) => `${setting}: ${wordOf(value)}`).join(", ") || "nothing changed";
+}
+
 // One of the things that a case lists: the settings of the first, and of each other what it has otherwise.
 function choice(table, i, changed) {
   const [first, ...others] = table.cases[i].given[table.among];
@@ -108,15 +117,11 @@ function choice(table, i, changed) {
       element("input", { type: "radio", name, value, onchange: changed }),
       element("span", {}, ...words),
     );
-  const worded = (run) => {
-    const own = Object.entries(run.settings).filter(([setting, value]) => first.settings[setting] !== value);
-    const what = own.map(([setting, value]) => `${setting}: ${wordOf(value)}`).join(", ") || "nothing changed";
-    return [element("b", {}, what), `, measures the ${run.measures}`];
-  };
+  const what = (k) => element("b", {}, runInWords(table, i, k));
   const options = [
-    ...others.map((run, k) => option(k + 1, ...worded(run))),
-    option(0, element("b", {}, "the failed run itself"), `, measured the ${first.measures}`),
-    option("none", element("b", {}, "none of them")),
+    ...others.map(({ measures }, k) => option(k + 1, what(k + 1), `, measures the ${measures}`)),
+    option(0, what(0), `, measured the ${first.measures}`),
+    option("none", what(null)),
   ];
   const set = element(
     "fieldset",

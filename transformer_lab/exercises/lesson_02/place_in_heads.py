@@ -23,7 +23,7 @@ def place_case(label: str, *numbers: int) -> Case:
     it. Where does the number x[0, token, feature] stand afterwards?
 
     Return its `(head, row, column)`: three whole numbers, all counted from 0, such that heads[0, head, row, column] is
-    that number. Work it out on paper; to split a tensor and look would be no prediction.
+    that number. Work it out on paper: whoever splits a tensor and looks predicts nothing.
     """,
     returns=("head", "row", "column"),
     cases=(

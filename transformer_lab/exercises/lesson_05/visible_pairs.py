@@ -18,7 +18,8 @@ from transformer_lab.exercises.kinds import Predict
     A batch of sentences with `lengths` words (a list of whole numbers, some perhaps 0), all padded on the right to the
     longest of them. How many entries of their `decoder_mask` are True, in the whole batch? Return a whole number.
 
-    Work it out on paper; to build a mask and count would be no prediction. Mind the rows of padding: what may they see?
+    Work it out on paper: whoever builds a mask and counts predicts nothing. Mind the rows of padding: what may they
+    see?
     """,
     returns=("count",),
     cases=(

@@ -22,7 +22,7 @@ def count_case(label: str, *sizes: int) -> Case:
     statement="""
     How many parameters does `Transformer(TransformerConfig(vocab_size, d_model, n_heads, d_ff, n_layers))` have?
 
-    Work it out on paper; to build the model and count would be no prediction. Write it as a function of the sizes that
+    Work it out on paper: whoever builds the model and counts predicts nothing. Write it as a function of the sizes that
     returns an int.
     The weights are tied: one table serves as both embeddings and as the output layer, which has no bias. All other
     linear layers have one, and each norm has a weight and a bias. The layers are post-norm: the norm at the end of a

@@ -5,6 +5,7 @@ code that only tells: that lays out what earlier cells have found as a table, an
 """
 
 import ast
+import re
 from collections.abc import Iterable
 
 from docutils import nodes
@@ -13,6 +14,11 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
 BOTH = " / "  # between what two lines of one cell say
+SEEN = {  # by its kind, what is to be predicted, and what is after another of this kind
+    "figure": ("the figure", "another figure"),
+    "numbers": ("the numbers", "more numbers"),
+    "words": ("what it says", "what else it says"),
+}
 FEWEST = 4  # lines of a table's code that are worth folding
 # What a cell may call that only tells: whatever else it calls computes something, and so does arithmetic.
 TELLS = {
@@ -52,6 +58,18 @@ def folded_because(cell: NotebookNode, later: Iterable[NotebookNode], is_first: 
     if "<img " in html:
         return f"How this figure was made · {told}"
     return f"Where these numbers come from · {told}" if len(lines) >= FEWEST and only_tells(cell, later) else ""
+
+
+def to_predict(cell: NotebookNode, told_of: list[str]) -> str:
+    """What the line says behind which an output is folded until it has been predicted: of several, each its own.
+
+    What it shows is added to what those before it have shown.
+    """
+    text = "".join(output.get("text", "") for output in cell.outputs)
+    kind = "figure" if "<img " in html_of(cell) else "numbers" if re.search(r"\d", text) else "words"
+    line = f"{'Then' if told_of else 'Predict first, then'} see {SEEN[kind][kind in told_of]}"
+    told_of.append(kind)
+    return line
 
 
 def html_of(cell: NotebookNode) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import chain
 
 from cards import panel
-from folds import fold, folded_because, html_of
+from folds import fold, folded_because, html_of, to_predict
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
@@ -33,12 +33,13 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
     page.metadata = NotebookNode(kernelspec=notebook.metadata.kernelspec, language_info={"name": "python"})
     first = next(cell for cell in page.cells if cell.cell_type == "code")
     is_asked = False  # whether the reader is to predict what the next cells say
+    told_of: list[str] = []  # what they have said already, each behind a line
     stub, told, number = "", "", 0  # of the exercise that comes next
     for at, cell in enumerate(page.cells):
         if cell.cell_type == "code":
             cell.source = re.sub(r"\n{3,}", "\n\n", cell.source)  # two empty lines are a module's, not a page's
         if cell.cell_type == "markdown":
-            is_asked = "**Predict" in cell.source
+            is_asked, told_of = "**Predict" in cell.source, []
             cell.source = with_paths_named(NEXT.sub("", cell.source))  # an SVG follows the theme of the page
             cell.pop("attachments", None)
         elif found := CHECK.fullmatch(cell.source.strip()):
@@ -52,7 +53,7 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
             what = folded_because(cell, page.cells[at + 1 :], is_first=cell is first)
             # a view covers itself, or is moved to answer
             if folded_there or (is_asked and cell.outputs and not has_view(cell)):
-                fold(cell, "output", "Predict first, then see what comes out")
+                fold(cell, "output", to_predict(cell, told_of))
                 what = what if "<img " in html_of(cell) else ""
             if what:
                 fold(cell, "input", what)

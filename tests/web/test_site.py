@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -320,6 +321,15 @@ def test_what_is_to_be_predicted_is_folded(pages):
     before = html.partition('weights [<span class="amounts">')[0]
     assert before.rpartition("<details")[2].count("</details>") == 0
     assert "Predict first" in before.rpartition("<details")[2]
+
+
+def test_of_two_outputs_that_are_predicted_at_once_each_says_what_it_is(pages):
+    said = re.findall(r"<p[^>]*>((?:Predict first, then|Then) see [^<]+)</p>", pages["lessons/07_training"].html)
+    assert said.count("Then see the figure") == 1
+    assert "Then see more numbers" in said
+    assert all(
+        one.rpartition("see ")[2] != other.rpartition("see ")[2] for one, other in pairwise(said) if "Then" in other
+    )
 
 
 def test_a_figure_stands_before_its_code_and_says_what_is_to_be_seen(pages):

@@ -3,7 +3,8 @@
 It does so at a space, after a bracket or a comma and before the method of what a call gave, but never within a name.
 
 What is no idea of the lesson is softer: an import, and an assertion that only holds a sentence to its number. A long
-function that says in a sentence what it does, and of which the prose does not speak, is folded to this sentence.
+function that says in a sentence what it does, and of which the prose does not speak, is folded to this sentence. What
+is long on a phone is folded there.
 """
 
 import re
@@ -12,6 +13,7 @@ from functools import partial
 from html import unescape
 
 from prints import MARGIN, SLIM, typeset
+from walls import way_to_all
 
 LISTING = re.compile(
     r'(?P<said>output (?:stream|text_plain)[^>]*>\s*<div class="highlight">)?<pre><span></span>(?P<text>.*?)\n</pre>',
@@ -55,13 +57,16 @@ def lined(found: re.Match[str], prose: set[str], named: set[str]) -> str:
         return said + (typeset(text) or kept(text))
     html, at = "", 0
     lines = text.split(NEW_LINE)
+    code = [unescape(TAG.sub("", one)) for one in lines]
     pre = f'<pre class="{SLIM}">' if widest(lines) <= BESIDE_TEXT else "<pre>"
-    for name, begin, end, is_told in long_bodies([TAG.sub("", one) for one in lines]):
+    for name, begin, end, is_told in long_bodies(code):
         if name.lower() not in (prose if is_told else named):
             count = sum(bool(TAG.sub("", one).strip()) for one in lines[begin:end])
             summary = f'<summary aria-label="{count} more lines of {name}" data-more="{count} more lines"></summary>'
             body = f'<details class="rest">{summary}{pre}{boxes(lines[begin:end])}</pre></details>'
             html, at = f"{html}{pre}{boxes(lines[at:begin])}</pre>{body}", end
+    if at == 0:
+        return f"{pre}{boxes(lines)}</pre>{way_to_all(code)}"
     return html + (f"{pre}{boxes(lines[at:])}</pre>" if at < len(lines) else "")
 
 

@@ -48,3 +48,11 @@ def test_a_text_may_go_on_below_itself_and_columns_may_not(with_lines):
     printed = 'output stream">\n<div class="highlight"><pre><span></span>{}\n</pre>'
     assert "columns" not in with_lines(printed.format("[&#39;cat: after the&#39;, &#39;sat: after cat&#39;]"))
     assert "columns" in with_lines(printed.format("target:  ein  zig  end\ninput:   begin  ein  zig"))
+
+
+def test_code_that_is_long_on_a_phone_says_below_it_what_it_does(with_lines):
+    code = ["class Head:", "    pass", "", *(f"part_{i} = {i}" for i in range(14)), "print(part_0)"]
+    assert "all-lines" not in with_lines(f"<pre><span></span>{code[0]}\n</pre>")
+    page = with_lines("<pre><span></span>{}\n</pre>".format("\n".join(code)))
+    assert 'data-more="All 17 lines: defines Head, makes part_0, part_1 and more, prints"' in page
+    assert page.count("<pre") == 1, "nothing is taken out of it"

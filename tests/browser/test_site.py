@@ -314,6 +314,10 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     expect(verdict.locator(".boast")).to_contain_text("after 2 wrong guesses. Can you?")
     expect(exercise.locator(".primary")).to_contain_text("Now mend it")
     expect(exercise.locator(".primary")).to_be_focused()
+    expect(verdict.get_by_role("img").last).to_have_accessible_name(re.compile("Where (is|are) the .*Can you"))
+    with page.expect_download() as saving:
+        verdict.get_by_role("button", name="Save as picture").click()
+    assert saving.value.suggested_filename == f"{name}.png"
     expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
     page.evaluate("() => localStorage.clear()")
 
@@ -440,6 +444,24 @@ def test_a_drawing_on_a_phone_is_large_enough_to_be_read_and_scrolls_by_itself(p
     room = drawing.locator("..")
     assert room.evaluate("room => [room.scrollWidth > room.clientWidth, room.tabIndex]") == [True, 0]
     assert page.evaluate(TOO_WIDE) == []
+
+
+def test_long_code_shows_its_first_lines_on_a_phone_and_all_of_them_elsewhere(page, site):
+    page.goto(f"{site}lessons/02_multi_head_attention.html")
+    whole = page.locator("pre:has(+ .all-lines)").filter(has_text="class ListOfHeads").first
+    way = whole.locator("xpath=following-sibling::label[1]")
+    assert [way.is_visible(), whole.evaluate(HIDES)] == [False, False]
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert [way.is_visible(), whole.evaluate(HIDES)] == [True, True]
+    assert way.bounding_box()["height"] >= 40
+    expect(way.get_by_role("checkbox")).to_have_accessible_name(re.compile("All 13 lines: defines ListOfHeads"))
+    way.click()
+    assert whole.evaluate(HIDES) is False
+    page.emulate_media(media="print")
+    assert [way.is_visible(), whole.evaluate(HIDES)] == [False, False]
+
+
+HIDES = "pre => pre.scrollHeight > pre.clientHeight + 1"
 
 
 def test_halves_of_a_drawing_stand_one_below_the_other_on_a_phone(page, site):

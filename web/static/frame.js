@@ -1,5 +1,7 @@
 // A picture to keep or to post: a heading, what is said, what is shown, and where it is from.
 
+import { element, sayDone } from "./elements.js";
+
 export const SHARP = 2; // pixels of the picture for each of the page
 const [EDGE, LEAST] = [48, 640];
 
@@ -86,4 +88,18 @@ export async function saved(canvas, name) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// A picture, small, and a button that saves it.
+export function keepsake(made, name, label) {
+  const words = "Save as picture";
+  const button = element("button", { type: "button", class: "quiet" }, words);
+  button.onclick = async () => {
+    await saved(made(), name);
+    sayDone(button, "Saved", words);
+  };
+  const small = Object.assign(made(), { className: "keepsake" });
+  small.setAttribute("role", "img");
+  small.setAttribute("aria-label", label);
+  return { small, button };
 }

@@ -1,8 +1,8 @@
 // The masks of an exercise that is painted: what stands at their rows and columns, and how they look when they are not
 // painted any more, in the page and as a picture to keep.
 
-import { element, sayDone } from "./elements.js";
-import { framed, saved, whereFrom } from "./frame.js";
+import { element } from "./elements.js";
+import { framed, keepsake, whereFrom } from "./frame.js";
 import { labelled } from "./grids.js";
 
 const [CELL, GAP, TOP, LEFT] = [44, 36, 56, 44];
@@ -80,17 +80,6 @@ function pictured(table, said) {
   return framed({ draw, width, height }, { title: `I painted the ${table.name}`, said, set, from: whereFrom() });
 }
 
-// The masks as a picture, small, and a button that saves it.
-export function keepsake(table, said) {
-  const words = "Save as picture";
-  const button = element("button", { type: "button", class: "quiet" }, words);
-  button.onclick = async () => {
-    await saved(pictured(table, said), `${table.name}.png`);
-    sayDone(button, "Saved", words);
-  };
-  const small = pictured(table, said);
-  small.className = "keepsake";
-  small.setAttribute("role", "img");
-  small.setAttribute("aria-label", `Your masks: ${said}`);
-  return { small, button };
-}
+// The masks as a picture to keep.
+export const masksToKeep = (table, said) =>
+  keepsake(() => pictured(table, said), `${table.name}.png`, `Your masks: ${said}`);

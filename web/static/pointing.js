@@ -4,6 +4,7 @@
 import { element, html } from "./elements.js";
 import { record } from "./progress.js";
 import { EACH, region } from "./region.js";
+import { riddle } from "./riddle.js";
 import { heading, sharing, toNotebook } from "./verdicts.js";
 
 const paragraph = (text) => element("p", {}, text);
@@ -83,16 +84,24 @@ class Pointing {
     this.button.remove();
     const next = toNotebook(this.card, "mend");
     const count = this.places.length;
-    const text = this.boast();
     this.say(
       heading(count === 1 ? "Found" : `All ${count} found`),
       ...this.places.map((place, i) => this.told(place, ` ${this.elsewhere[i]}`)),
       Object.assign(html(this.symptom), { className: "before-and-after" }),
       paragraph("Now you know where. Mending it is the other half."),
       element("p", { class: "exercise-ways" }, next),
-      element("div", { class: "boast" }, paragraph(text), sharing(this.name, text, "Copy it for a friend")),
+      this.boastful(this.boast()),
     );
     next.focus({ preventScroll: true });
+  }
+
+  // What was done, with the function as a riddle for somebody else.
+  boastful(said) {
+    const title = this.room.querySelector("legend").textContent.replace(" Find one after another.", "");
+    const code = [...this.room.querySelectorAll("pre > *")].map((line) => line.textContent.trimEnd());
+    const { small, button } = riddle(this.name, code, { title, said });
+    const ways = element("p", { class: "exercise-ways" }, sharing(this.name, said, "Copy it for a friend"), button);
+    return element("div", { class: "boast" }, paragraph(said), small, ways);
   }
 
   // What was done, in a sentence that makes somebody else want to try.

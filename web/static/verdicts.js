@@ -2,7 +2,7 @@
 
 import { element, html, sayDone, shown } from "./elements.js";
 import { copy } from "./hand_on.js";
-import { keepsake } from "./masks.js";
+import { masksToKeep } from "./masks.js";
 import { kept } from "./progress.js";
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -64,7 +64,7 @@ export function toNotebook(card, verb) {
 export function passed(table) {
   const able = html(table.able.replace(/^<p[^>]*>|<\/p>$/g, ""), "span");
   const said = `I worked this out: ${able.textContent.trim()} Right in all ${table.cases.length} cases. Can you do it?`;
-  const keeping = table.how === "paint" ? keepsake(table, able.textContent.trim()) : null;
+  const keeping = table.how === "paint" ? masksToKeep(table, able.textContent.trim()) : null;
   const ways = [...(keeping ? [keeping.button] : []), sharing(table.name, said)];
   return [
     heading(`Right in all ${table.cases.length} cases`),

@@ -279,8 +279,8 @@ def test_the_drawing_stays_where_it_is_when_a_first_part_is_switched_off(view):
         view.page.evaluate(FRAMES)
         assert view.root.locator(".tl-chips").is_visible()
         assert view.after_a_frame(TOP) == top
+    assert view.root.locator(".tl-key-of").is_visible(), "what the marks of a change mean stands beside them"
     view.root.locator(".tl-legends summary").click()
-    assert view.root.locator(".tl-k-change").is_visible()
     assert view.after_a_frame(TOP) == top, "what the colours mean lies over the map"
 
 

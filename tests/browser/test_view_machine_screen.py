@@ -771,9 +771,21 @@ def test_what_a_switched_off_head_does_is_said_in_the_headline_and_moves_nothing
         return {x: x + 9, y: y + 9};
     }"""
     drawing.click(position=drawing.evaluate(head))
-    says = "34\u202f021 → 34\u202f021: this head alone changes nothing in what is said."
+    says = "Still 34\u202f021 without this head, but less sure: it gives “undzwan” 0.97 of 1, before 0.98."
     expect(sized.locator(".tl-whole")).to_have_text(says)
     assert drawing.bounding_box() == before
+    # Cause and effect, and where a reader goes on, are in one screen.
+    for one in (".tl-whole", ".tl-chips", ".tl-key-of", "button:has-text('find a number')"):
+        place = sized.locator(one).bounding_box()
+        assert place["y"] + place["height"] <= sized.viewport_size["height"], one
+        assert 0 <= place["x"] <= place["x"] + place["width"] <= sized.viewport_size["width"], one
+    sized.get_by_role("button", name="find a number").click()
+    instead = sized.get_by_role("button", name="None does. Cut instead: positional encoding of the input")
+    instead.click(timeout=60_000)
+    expect(sized.locator(".tl-whole")).to_have_text(
+        "34\u202f021 → 34\u202f024 without this positional encoding of the input."
+    )
+    expect(sized.get_by_role("button", name="switch off", exact=True)).to_be_focused()
 
 
 def test_a_phone_has_the_way_to_every_matrix_in_its_first_screen(browser, address):

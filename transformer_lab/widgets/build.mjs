@@ -52,6 +52,7 @@ const OFTEN = [
   ["¶", "^.w-"],
   ["¥", "?stage "],
   ["¬", "font-weight:"],
+  ["V", "text-decoration:underline 1px;text-underline-offset:3px"],
 ];
 const shortened = (css) => {
   const taken = OFTEN.filter(([letter]) => css.includes(letter));

@@ -60,20 +60,45 @@ test("a field leaves small letters small", () => {
   assert.deepEqual([autocapitalize, autocorrect, spellcheck], ["none", "off", "false"]);
 });
 
-test("a number is looked for where a change shows in no token", () => {
+function searching() {
   const { state, change } = controls();
-  const found = [];
-  const search = exampleSearch({ state, onfound: (text) => found.push(text) });
-  const hidden = () => (search.show(), search.node.hidden);
-  assert.ok(hidden());
-  change({ off: new Set(["decoder.layers.1.self_attention.mask"]) });
-  assert.ok(!hidden());
+  const [found, waits] = [[], []];
+  const search = exampleSearch({ state, shows: (...what) => found.push(what), later: (act) => waits.push(act) });
   const [seek] = search.node.querySelectorAll("button");
+  search.show();
+  assert.ok(search.node.hidden, "nothing is changed");
+  change({ off: new Set(["decoder.layers.1.self_attention.mask"]) });
+  search.show();
+  assert.ok(!search.node.hidden);
   seek.onclick();
-  assert.match(search.node.textContent, /No number that was tried/);
+  assert.match(seek.textContent, /^trying \d+ numbers …$/, "it is said before it is done");
+  return { state, found, seek, search: waits[0] };
+}
+
+test("a number is looked for where a change shows in no token", () => {
+  const { state, found, search } = searching();
   state.example = () => "ten";
+  search();
+  assert.deepEqual(found, [[{ text: "ten" }, true]]);
+});
+
+test("where there is no such number a part is offered whose cut shows", () => {
+  const { state, found, seek, search } = searching();
+  search();
+  const part = state.telling();
+  assert.notDeepEqual(state.without([part]).target, state.intact.target);
+  assert.equal(seek.textContent, `None does. Cut instead: ${state.partOf(part).path.at(-1)}`);
   seek.onclick();
-  assert.deepEqual(found, ["ten"]);
+  assert.deepEqual(found, [[{ off: new Set([part]) }]]);
+});
+
+test("where no part alone shows nothing is offered", () => {
+  const { state, found, seek, search } = searching();
+  state.telling = () => undefined;
+  search();
+  assert.equal(seek.textContent, "None does.");
+  seek.onclick();
+  assert.deepEqual(found, []);
 });
 
 test("what is changed has a button that takes it back, and hands the focus on", () => {

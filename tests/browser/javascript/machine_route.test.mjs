@@ -6,9 +6,10 @@ import test from "node:test";
 import { fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
-const [{ routeOf, stopsOf }, { bare }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] = await Promise.all(
-  ["machine_route", "weave_layout", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
-);
+const [{ mostLost, routeOf, stopsOf }, { bare }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] =
+  await Promise.all(
+    ["machine_route", "weave_layout", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
+  );
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
 
@@ -18,7 +19,8 @@ function shown(...changes) {
   const outcome = ({ target }) => String(target);
   const route = routeOf({ state, machine, open: (key) => opened.push(key), outcome });
   changes.forEach((what) => state.change(what));
-  const look = { names: state.names(), shares: state.shares() };
+  const look = { names: state.names(), shares: state.shares(), hint: "Press a part." };
+  if (state.run === state.intact && !state.now.mode) delete look.hint;
   route.show(look);
   return { state, opened, look, title: route.title.textContent, buttons: route.node.querySelectorAll("button") };
 }
@@ -56,9 +58,37 @@ test("where all heads are off it looks at no word", () => {
   assert.match(buttons[1].textContent, /it looks at no word$/);
 });
 
+test("where a press changes a part it is said what to press", () => {
+  assert.equal(shown({ mode: 1 }).title, "Press a part.");
+});
+
+const HEADS = [0, 1].map((head) => `decoder.layers.0.self_attention.head.${head}`);
+
 test("what is changed says at once what was said before and what is said now", () => {
-  const { state, title } = shown({ off: new Set(["decoder.layers.0.self_attention.head.0"]) });
+  const all = stateOf({ machine, tokenizer, text: "ten two" });
+  const differs = all.ids.find((id) => String(all.without([id]).target) !== String(all.intact.target));
+  const { state, title } = shown({ off: new Set([differs]) });
   const [before, after] = [state.intact, state.run].map(({ target }) => String(target));
-  const less = before === after ? "nothing in " : "";
-  assert.equal(title, `${before} → ${after}: this head alone changes ${less}what is said.`);
+  assert.ok(title.startsWith(`${before} → ${after} without this `), title);
+});
+
+test("where the same is said it is told how much less sure the machine is of the word that has lost most", () => {
+  const { state, title } = shown({ off: new Set([HEADS[0]]) });
+  assert.equal(String(state.run.target), String(state.intact.target));
+  const [run, intact] = [state.run, state.intact].map(({ steps, target }) => target.map((id, t) => steps[t][id]));
+  const lost = intact.map((was, t) => was - run[t]);
+  const t = lost.indexOf(Math.max(...lost));
+  const [was, is] = [intact[t].toFixed(2), run[t].toFixed(2)];
+  assert.deepEqual(mostLost(state), { t, was, is });
+  const word = bare(state.names().written[t]);
+  const sure = was > is ? `but less sure: it gives “${word}” ${is} of 1, before ${was}` : "and as sure as before";
+  assert.equal(title, `Still ${state.run.target} without this head, ${sure}.`);
+});
+
+test("several changes are told together, and no loss as none", () => {
+  const { title } = shown({ off: new Set(HEADS) });
+  assert.match(title, / with all these changes/);
+  const run = { target: [3, 4], steps: [{ 3: 0.9 }, { 4: 0.8 }] };
+  const intact = { target: [3, 5], steps: [{ 3: 0.7 }, { 4: 0.95, 5: 0.2 }] };
+  assert.deepEqual(mostLost({ run, intact }), { t: 1, was: "0.95", is: "0.80" }, "of what is new none is counted");
 });

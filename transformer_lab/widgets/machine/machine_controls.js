@@ -2,6 +2,7 @@
 // is switched off or swapped, and the way back from a part. Each has a `node` and a `show(…)`, which makes it say what
 // is so; `change` is called with what a reader asks for.
 
+import { OTHERS } from "./machine_hints.js";
 import { bar, button, choice, element } from "../shared/ui.js";
 
 export function field(label, oninput) {
@@ -30,7 +31,7 @@ export function tokenRows({ state, nameOf, change }) {
     if (marked) one.classList.add("tl-changed");
     return one;
   };
-  const make = (source, written, old) => {
+  const make = (source, written) => {
     const chips = written.map((token, i) => chip(token, i, state.replaced[i] !== null));
     writes.replaceChildren(element("i", {}, "to write"), ...chips);
     const spots = choice(
@@ -43,9 +44,9 @@ export function tokenRows({ state, nameOf, change }) {
     me.spot.replaceChildren(spots.node);
   };
   me.show = ({ source }) => {
-    const [written, old] = [state.run, state.intact].map(({ target }) => target.map(nameOf));
-    const key = JSON.stringify([source, written, old]);
-    if (key !== seen) make(source, written, old);
+    const written = state.run.target.map(nameOf);
+    const key = JSON.stringify([source, written, state.replaced]);
+    if (key !== seen) make(source, written);
     seen = key;
     [...writes.querySelectorAll("button")].forEach((one, i) => one.setAttribute("aria-pressed", i === state.now.at));
   };
@@ -55,21 +56,27 @@ export function tokenRows({ state, nameOf, change }) {
   return me;
 }
 
-// Where a change shows in no token: a search for a number in which it does; `onfound` is called with that.
-export function exampleSearch({ state, onfound }) {
-  const says = element("span", { class: "tl-note", "aria-live": "polite" });
-  let tried = null; // the run for which none was found
-  const seek = button("find a number in which the change shows", () => {
+// Where a change shows in no token: a search for a number in which it does, and, where there is none, a part whose cut
+// does show; `shows` is called with the change that leads there, and with whether the text is another.
+export function exampleSearch({ state, shows, later = setTimeout }) {
+  let [tried, other] = [null, null]; // the run for which none was found, and the part
+  const search = () => {
     const text = state.example();
-    if (text) return onfound(text);
-    tried = state.run;
+    if (text) return shows({ text }, true);
+    [tried, other] = [state.run, state.telling()];
     show();
+  };
+  const seek = button("", () => {
+    if (tried === state.run) return other && shows({ off: new Set([other]) });
+    seek.textContent = `trying ${OTHERS.length} numbers …`;
+    later(search, 30); // when that is seen
   });
-  const node = element("div", { class: "tl-bar", hidden: true }, seek, says);
+  const node = element("div", { class: "tl-bar", hidden: true, "aria-live": "polite" }, seek);
   const show = () => {
     const { run, intact, now } = state;
     node.hidden = !now.off.size || now.swaps.length > 0 || String(run.target) !== String(intact.target);
-    says.textContent = tried === run ? "No number that was tried shows it either." : "";
+    const instead = other ? ` Cut instead: ${state.partOf(other).path.at(-1)}` : "";
+    seek.textContent = tried === run ? `None does.${instead}` : "find a number where it shows";
   };
   return { node, show };
 }

@@ -193,6 +193,8 @@ export function stateOf({ machine, tokenizer, text }) {
       const { target } = translated(machine, src, { off: me.now.off, swaps: [] }, { draft: whole.target });
       return String(target) !== String(whole.target);
     });
+  // A part that changes a token if it alone is switched off.
+  me.telling = () => me.ids.find((id) => String(me.without([id]).target) !== String(me.intact.target));
   // The number whose sum is seen: the one that was pressed, if it is still there; or the largest in the row of the
   // output token, or, in the encoder, of the input token that is looked at most for it.
   me.cellOf = ({ side, part }) => {

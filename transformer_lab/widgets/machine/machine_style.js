@@ -56,6 +56,9 @@ export const STYLE = `
 .tl-machine .tl-pan:not(.tl-end) { mask: linear-gradient(90deg, #000 calc(100% - 48px), #0000); }
 .tl-machine .tl-changes { display: flex; gap: 0 16px; align-items: center; }
 .tl-machine .tl-right .tl-changes { flex-wrap: wrap; order: 4; }
+.tl-machine .tl-key-of { font-size: 13px; color: var(--tl-soft); white-space: nowrap; }
+.tl-machine .tl-key-of i { display: inline-block; width: 4px; height: 14px; margin: 0 6px -2px 0;
+  background: var(--tl-change); }
 .tl-machine .tl-legends { position: relative; font-size: 13px; color: var(--tl-soft); }
 .tl-machine .tl-legends summary { cursor: pointer; align-content: center; min-height: 24px;
   text-decoration: underline 1px; text-underline-offset: 3px; list-style: none; }
@@ -71,7 +74,6 @@ export const STYLE = `
 .tl-machine .tl-keys .tl-k-mask { background: repeating-linear-gradient(135deg, var(--tl-edge) 0 1px, #0000 1px 4px); }
 .tl-machine .tl-keys .tl-k-loop { height: 7px; background: none; border: 2px solid var(--tl-thread); border-top: 0;
   box-sizing: border-box; }
-.tl-machine .tl-keys .tl-k-change { width: 4px; background: var(--tl-change); }
 .tl-machine .tl-keys .tl-k-bars { background: conic-gradient(from 180deg at 50% 50%, #0000 50%,
     var(--tl-ink) 0 75%, #0000 0) 0 0 / 8px 100%,
   linear-gradient(var(--tl-ink), var(--tl-ink)) 0 50% / 100% 1px no-repeat; }
@@ -122,8 +124,18 @@ export const STYLE = `
   .tl-machine .tl-zoom .tl-route button { flex-wrap: wrap; padding: 0; gap: 4px 8px; min-height: 40px; }
   .tl-machine .tl-route span { flex: 1 0 calc(100% - 30px); }
   .tl-machine .tl-acts .tl-route { display: none; }
-  .tl-machine .tl-acts .tl-whole { min-height: 54px; }
-  .tl-machine .tl-one-row { min-height: 48px; }
+  .tl-machine .tl-acts { display: flex; flex-direction: column; }
+  .tl-machine .tl-acts .tl-stack {
+    order: 1; position: sticky; bottom: 0; z-index: 2; padding: 8px 0; background: var(--tl-paper);
+    border-top: 2px solid var(--tl-ink);
+  }
+  .tl-machine .tl-acts .tl-whole { min-height: 40px; font-size: 16px; }
+  .tl-machine .tl-acts .tl-keys { top: auto; bottom: 100%; }
+  .tl-machine .tl-acts .tl-spot { scroll-margin-bottom: 190px; }
+  .tl-machine .tl-one-row .tl-changes { display: grid; gap: 6px; min-width: 0; }
+  .tl-machine .tl-one-row .tl-chips { overflow-x: auto; }
+  .tl-machine .tl-changes button { white-space: normal; text-align: left; }
+  .tl-machine .tl-one-row .tl-chips button { flex: none; }
   .tl-machine .tl-route canvas { display: block; margin-left: 26px; }
   .tl-machine :is(.tl-back, .tl-stack) .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { order: 1; flex-basis: 100%; gap: 0; }

@@ -20,16 +20,19 @@ import { button, element } from "../shared/ui.js";
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
   "",
-  "Press a part to switch it off, and again to switch it back on.",
-  "Press a head, a norm, a feed-forward network or an encoding. At one token its numbers become those of the other" +
-    " sentence: in the encoder at the input token, in the decoder at the output token.",
+  "Press a part to switch it off, and again to switch it on.",
+  "Press a part: at one token its numbers become those of the other sentence.",
 ];
 
 export function workshopOf({ el, state, machine, tokenizer, change, draw, away }) {
   const nameOf = tokenizer.name;
   const from = field("the other sentence", () => change({ other: from.value }));
   const tokens = tokenRows({ state, nameOf, change });
-  const example = exampleSearch({ state, onfound: (text) => (change({ text }, true), out.focus()) }); // it is gone
+  const shows = (what, anew) => {
+    change(what, anew);
+    (state.now.zoomed ? out : modes[state.now.mode]).focus({ preventScroll: true }); // what was pressed is gone
+  };
+  const example = exampleSearch({ state, shows });
   const enter = (i) => {
     if (i === 2 && !state.hasOther()) propose();
     change(i ? { mode: i, zoomed: false } : { mode: i });
@@ -123,7 +126,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     focusSum = true; // what was pressed will be gone
   };
   const modeBar = element("div", { class: "tl-segments tl-modes" }, ...modes);
-  const under = element("div", { class: "tl-changes" }, chips.node, example.node);
+  const key = element("span", { class: "tl-key-of" }, element("i"), "what changed");
+  const under = element("div", { class: "tl-changes" }, chips.node, example.node, key);
   const row = element("div", { class: "tl-one-row" }, route.node, swapBar);
   const stack = element("div", { class: "tl-stack" }, route.title, legend.node, row);
   const left = element("div", { class: "tl-leftside" }, sketch.room, sketch.strip.room);
@@ -176,22 +180,23 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     route.node.hidden = !swapBar.hidden || run !== state.intact; // what is changed has its place
     const home = now.zoomed ? right : row;
     if (under.parentNode !== home) home.append(under);
-    route.show(look);
+    const hint = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
+    route.show({ ...look, hint });
     const does = roleOf(at, machine, run);
     [role.textContent, equation.textContent, shapes.textContent] = [does.says, does.equation, does.shapes];
     if (document.activeElement !== from) from.value = now.other;
     chips.show();
     crumbs.show(at);
     me.node.classList.toggle("tl-near", now.zoomed); // the strip stands for the whole
-    me.node.classList.toggle("tl-acts", Boolean(now.mode)); // where a press changes a part, nothing is to move
+    me.node.classList.toggle("tl-acts", !now.zoomed && now.mode > 0); // where a press changes a part, nothing moves
     for (const [node, there] of [
       ...[modeBar, tokens.writes, sketch.room].map((one) => [one, !now.zoomed]),
       ...[crumbs.node, right].map((one) => [one, now.zoomed]),
     ])
       node.hidden = !there;
-    legend.show({ written: bare(look.names.written[now.at]), changed: run !== state.intact });
-    const hint = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
-    seen = { ...look, hint };
+    legend.show(bare(look.names.written[now.at]));
+    key.hidden = run === state.intact;
+    seen = { ...look, acts: now.mode };
     if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
     sketch.paint(seen);
     if (sketch.narrow() && !route.node.hidden && !now.mode) route.paint(look);

@@ -2,7 +2,7 @@
 // of which a press opens. The map has their numbers, too.
 // On a phone each has its picture under it: the numbers of the word, where it looks, and how sure it is.
 //   const route = routeOf({ state, machine, open, outcome });  // open(key of a part); outcome(run), what it says
-//   route.show({ names, shares })
+//   route.show({ names, shares, hint })
 
 import { paintWaves, paintWritten } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
@@ -17,16 +17,28 @@ export const stopsOf = (n_layers) => [
   ...["src_embedding.tokens", `decoder.layers.${n_layers - 1}.cross_attention.head.0`, "to_logits"],
 ];
 
-// What is shown, or, once something is changed, what that does to what is said.
-const titleOf = (state, written, outcome) => {
+// Of the tokens that are written as before the one that has lost most: its share of 1 as it was, and as it is.
+export function mostLost({ run, intact }) {
+  const shares = run.target.map((id, t) => [intact, run].map(({ steps }) => steps[t]?.[id] ?? 0));
+  const lost = shares.map(([was, is], t) => (run.target[t] === intact.target[t] ? was - is : 0));
+  const t = lost.indexOf(Math.max(...lost));
+  return { t, was: shares[t][0].toFixed(2), is: shares[t][1].toFixed(2) };
+}
+
+// What is shown or what to press, or, once something is changed, what that does to what is said.
+const titleOf = (state, names, outcome, hint) => {
   const { run, intact, now } = state;
-  if (run === intact) return `Every number behind “${written}”, from left to right. ${ROWS}`;
+  if (run === intact) return hint || `Every number behind “${bare(names[now.at])}”, from left to right. ${ROWS}`;
   const [before, after] = [intact, run].map(outcome);
-  const ids = [...now.off];
-  const one = ids.length + now.swaps.length === 1;
-  const part = ids.length ? state.partOf(ids[0]).path.at(-1).replace(/ \d+$/, "") : "swap";
-  const what = one ? `this ${part} alone` : "all this together";
-  return `${before} → ${after}: ${what} changes ${before === after ? "nothing in " : ""}what is said.`;
+  const [id, more] = [...now.off];
+  const part = id && `out this ${state.partOf(id).path.at(-1).replace(/ \d+$/, "")}`;
+  const how =
+    more || (part && now.swaps.length) || now.swaps.length > 1 ? " all these changes" : (part ?? " this swap");
+  if (before !== after) return `${before} → ${after} with${how}.`;
+  const { t, was, is } = mostLost(state);
+  const sure =
+    was > is ? `but less sure: it gives “${bare(names[t])}” ${is} of 1, before ${was}` : "and as sure as before";
+  return `Still ${after} with${how}, ${sure}.`;
 };
 
 export function routeOf({ state, machine, open, outcome }) {
@@ -40,13 +52,13 @@ export function routeOf({ state, machine, open, outcome }) {
   const title = element("p", { class: "tl-whole", "aria-live": "polite" });
   const all = { class: "tl-route", role: "group", "aria-label": "three places to begin" };
   const node = element("div", all, ...stops.map(({ one }) => one));
-  const show = ({ names, shares }) => {
+  const show = ({ names, shares, hint }) => {
     const { at, open: seen, zoomed } = state.now;
     const share = Math.max(...shares);
     const [read, written] = [names.source[shares.indexOf(share)], names.written[at]].map((name) => `“${bare(name)}”`);
     const sure = state.run.steps[at][state.run.target[at]].toFixed(2);
     const looks = share ? `looks most at ${read}: ${share.toFixed(2)}` : "looks at no word";
-    tell(title, titleOf(state, bare(names.written[at]), outcome));
+    tell(title, titleOf(state, names.written, outcome, hint));
     const texts = [`${read} becomes ${machine.d_model} numbers`, `to write ${written} it ${looks}`];
     [...texts, `${written} is written, ${sure} sure`].forEach((text, i) => tell(stops[i].says, text));
     for (const { key, one } of stops) one.setAttribute("aria-pressed", zoomed && key === seen);

@@ -2,10 +2,9 @@
 
 import { button, element, slider } from "../../shared/ui.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 // ●—●, whose lever the style lifts where it is open: ●╱○.
 const LEVER = '<path d="M8 9H36"/><circle cx="7" cy="9" r="4"/><circle class="tl-loose" cx="37" cy="9" r="4"/>';
-const ICON = `<svg xmlns="${SVG}" viewBox="0 -2 44 16" width="44" height="16" aria-hidden="true">${LEVER}</svg>`;
+const ICON = `<svg viewBox="0 -2 44 16" width="44" height="16" aria-hidden="true">${LEVER}</svg>`;
 const BREATH = 900; // milliseconds that the first lever stays up
 
 // One for each cut; `places` says over which x each stands, or null where they stand in a row. `says(cut)` is what is
@@ -56,7 +55,7 @@ export function placesOf({ clock, encoder, decoder, from, to }) {
 
 // Layers as segments of a bar.
 export function layersOf({ n, pick }) {
-  const all = Array.from({ length: n }, (_, i) => button(`layer ${i}`, () => pick(i), { "aria-label": `layer ${i}` }));
+  const all = Array.from({ length: n }, (_, i) => button(`layer ${i}`, () => pick(i)));
   const node = element(
     "div",
     { class: "tl-segments", role: "group", "aria-label": "layer of the cross-attention" },

@@ -146,8 +146,8 @@ export const FOOT = `
   .tl-machine .tl-breaker b { font-size: 12px; }
   .tl-machine [aria-pressed] .tl-verb { display: none; }
 }
-@container (max-width: 999px) { .tl-machine :is(.tl-top .tl-share .tl-long, .tl-hint:not(.tl-told)) { display: none; } }
 @container (max-width: 999px) {
+  .tl-machine :is(.tl-top .tl-share .tl-long, .tl-hint:not(.tl-told)) { display: none; }
   .tl-machine .tl-foot { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); row-gap: 16px; }
   .tl-machine .tl-foot > :last-child { grid-area: 1 / 2; }
   .tl-machine .tl-foot > :nth-child(2) {

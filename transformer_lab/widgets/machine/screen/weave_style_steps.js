@@ -126,8 +126,9 @@ export const STEPS = `
   .tl-machine .tl-near .tl-crumbs { flex-basis: 100%; flex-wrap: nowrap; }
   .tl-machine .tl-near .tl-crumbs button:nth-of-type(4) { position: absolute; top: 0; right: 0; }
   .tl-machine .tl-scores { grid-template-columns: minmax(0, 1fr); grid-auto-flow: row; }
-  .tl-machine .tl-legend { display: flex; flex-wrap: wrap; gap: 0 6px; padding: 0 0 6px; }
-  .tl-machine .tl-legend b:nth-of-type(2) { margin: 0 0 0 14px; }
+  .tl-machine .tl-legend { grid: auto auto / auto-flow; justify-content: space-between; padding: 0 8px 6px 7em; }
+  .tl-machine .tl-legend b:nth-of-type(2) { margin: 0; }
+  .tl-machine .tl-legend :nth-child(n + 3) { text-align: right; }
   .tl-machine .tl-zoom .tl-steps button.tl-score {
     grid-template-columns: 6em 3.4em minmax(0, 1fr) 3em; align-items: center; justify-items: end; padding: 2px 6px;
     gap: 8px; min-height: var(--tl-target);

@@ -169,7 +169,7 @@ reports = reading.run(200, on_held_out, every=40)
 widgets.text_training_monitor(reports, 200, writer, characters, ["four ", "nine"], levels=levels)
 
 # %% [markdown]
-# **When does it get the answer right?** (lesson 07): go back to any step, and see a small model learn to reverse five letters. In a notebook you can stop it, and resume it.
+# **When does it get the answer right?** (lesson 07): press play, or go to any step, and see a small model learn to reverse five letters. In a notebook you can stop it, and resume it.
 
 # %%
 from transformer_lab import Transformer, TransformerConfig

@@ -206,7 +206,7 @@ def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, lab
     open_gate(lab_folder, "seen")
     shows(status(training), "30 of 30 steps")
     notebook.wait_for("view => !view.isConnected", given=live)  # the last is stored
-    near(training.values(), start("training"))
+    near(training.values(), training_monitor.seen_at(30))
     expect(training.button("resume")).to_be_hidden()
     expect(training.button("stop")).to_be_hidden()
     training.slider.focus()

@@ -56,6 +56,9 @@ def beams(size: int, length: int) -> list[list[tuple[list[int], float]]]:
 
 def test_greedy_step_by_step(views):
     view, ids = views["decoding"], greedy(5)
+    expect(view.button("▶ play")).to_be_visible()
+    view.slider.focus()
+    view.press("End")
     for step in (3, 2, 1):
         view.button("one step back").click()
         shown = chosen(ids[: step + 1])
@@ -130,6 +133,7 @@ def test_draws_are_counted_and_come_again_after_a_reset(views):
     assert all(row[-1].endswith("of 22") or row[-1] == "not found" for row in rows)
     assert 5 <= sum(drawn) <= 22  # the twelve most probable sentences are listed
     view.button("reset").click()
+    assert view.values()["step"] == 1
     view.button("sampling").click()
     expect(view.button("draw 20")).to_be_visible()
     for _ in range(21):
@@ -180,6 +184,8 @@ def test_a_beam_of_two_finds_what_greedy_misses(views):
 
 def test_keys_and_mouse_find_the_same_node_of_the_tree(views):
     view, ids = views["decoding"], greedy(5)
+    view.slider.focus()
+    view.press("End")
     view.canvas.focus()
     assert view.says() == "The beginning: nothing is written yet, log probability 0."
     for length in (2, 3):

@@ -1,13 +1,22 @@
 """The tiles in a page: buttons, keys and slider step, and each step shows torch's numbers."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.live import near
 from tests.view_examples.tiles import data, shown, walk
 
 
-def test_buttons_step_and_stop_at_the_ends(views):
-    view, scores = views["tiles"], data["tile_scores"]
+@pytest.fixture
+def at_first(views):
+    """The view at its first tile."""
+    view = views["tiles"]
+    view.slider.fill("0")
+    return view
+
+
+def test_buttons_step_and_stop_at_the_ends(at_first):
+    view, scores = at_first, data["tile_scores"]
     view.button("◀ back").click()
     near(view.values(), shown(scores, 2, 0))
     for step in range(1, 9):
@@ -19,8 +28,8 @@ def test_buttons_step_and_stop_at_the_ends(views):
     near(view.values(), shown(scores, 2, 7))
 
 
-def test_the_letters_n_and_p_step(views):
-    view, scores = views["tiles"], data["tile_scores"]
+def test_the_letters_n_and_p_step(at_first):
+    view, scores = at_first, data["tile_scores"]
     view.canvas.focus()
     view.press("n", "n", "n", "p")
     near(view.values(), shown(scores, 2, 2))
@@ -42,6 +51,8 @@ def test_another_size_begins_anew(views):
     view.slider.focus()
     view.press("End")
     near(view.values(), shown(scores, 4, 3))
+    view.button("reset").click()
+    near(view.values(), shown(scores, 2, 4))
 
 
 def test_tiles_of_the_future_are_left_out(views):
@@ -53,8 +64,8 @@ def test_tiles_of_the_future_are_left_out(views):
         view.press("ArrowRight")
 
 
-def test_the_readout(views):
-    view = views["tiles"]
+def test_the_readout(at_first):
+    view = at_first
     assert view.says().startswith(
         "Tile 1 of 9: queries the to <b>cat</b>, keys the to <b>cat</b>. In fast memory: 2,080 "
     )
@@ -67,10 +78,10 @@ def test_the_readout(views):
 
 def test_the_desk_stays_and_the_sheet_grows_with_the_text(views):
     view, scores = views["tiles"], data["tile_scores"]
-    near(view.values(), shown(scores, 2))
+    near(view.values(), shown(scores, 2, 4))
     for length in (16, 2048, 65536):  # the desk is the larger one of the first
         view.labelled("text").fill(str(length.bit_length() - 1))
-        near(view.values(), shown(scores, 2, length=length))
+        near(view.values(), shown(scores, 2, 4, length=length))
         assert f"All scores of {length:,} tokens would be {4 * length**2:,} bytes" in view.says()
 
 
@@ -84,9 +95,9 @@ def test_the_tiles_play_to_the_last(views):
     near(view.values(), shown(scores, 2, 8))
 
 
-def test_the_sheet_holds_no_score_and_what_was_read_is_ticked(views):
+def test_the_sheet_holds_no_score_and_what_was_read_is_ticked(at_first):
     """What is within a tile on the sheet, by its colours: the window, a tile that was read, one that was not."""
-    view = views["tiles"]
+    view = at_first
     view.button("forward ▶").click()
     view.values()  # the next frame is drawn
     colours = """(canvas, [t, s]) => {
@@ -107,7 +118,7 @@ def test_the_desk_stands_below_the_sheet_where_it_is_narrow(views):
     view.page.set_viewport_size({"width": 390, "height": 900})
     try:
         expect(desk).to_be_visible()
-        near(view.values(), shown(data["tile_scores"], 2))
+        near(view.values(), shown(data["tile_scores"], 2, 4))
     finally:
         view.page.set_viewport_size({"width": 1280, "height": 1000})
         expect(desk).to_be_hidden()

@@ -29,11 +29,11 @@ def test_the_slider_goes_back_to_any_step(views):
 def test_each_sample_layer_and_head_shows_the_weights_of_torch(views):
     view = views["training"]
     view.labelled("sample").select_option("1")
-    near(view.values(), seen_at(30, sample=1))
+    near(view.values(), seen_at(10, sample=1))
     view.labelled("layer").select_option("0")
-    near(view.values(), seen_at(30, sample=1, layer=0))
+    near(view.values(), seen_at(10, sample=1, layer=0))
     view.labelled("head").select_option("2")
-    near(view.values(), seen_at(30, sample=1, layer=0, head=1))
+    near(view.values(), seen_at(10, sample=1, layer=0, head=1))
 
 
 def test_the_samples_are_marked_right_or_wrong(views):
@@ -83,6 +83,9 @@ PLAYED = """async view => {
 
 def test_the_training_plays_from_its_first_step(views):
     view = views["training"]
+    view.slider.focus()
+    view.press("End")
+    near(view.values(), seen_at(30))
     first, second, third = view.root.evaluate(PLAYED)
     assert first == 1 < second < third < 30
     near(view.values(), seen_at(int(third)))
@@ -110,7 +113,7 @@ def test_a_choice_by_keys_keeps_the_focus(views):
     choice = view.labelled("sample")
     choice.focus()
     view.press("ArrowDown")
-    near(view.values(), seen_at(30, sample=1))
+    near(view.values(), seen_at(10, sample=1))
     expect(choice).to_be_focused()
 
 
@@ -212,6 +215,16 @@ def test_a_kernel_that_goes_between_two_halves_trains_no_more(blank):
         page.evaluate("history => { kernel.tells(history); kernel.leaves(); }", numbers(19))
         page.wait_for_timeout(100)
         expect(live.root.locator(".tl-status")).to_contain_text("step 14 of 30; the kernel is gone")
+
+
+def test_who_has_trained_sees_the_end_and_who_opens_the_notebook_later_the_way(blank):
+    state = trained().state | {"kernel": "here"}
+    with in_a_page(blank, View("training_monitor", state, "It trained.", make("saturation").fallback).html()) as opened:
+        page, live = opened
+        near(live.values(), seen_at(10))
+        page.evaluate(KERNEL)
+        page.evaluate(FRAMES)
+        near(live.values(), seen_at(30))
 
 
 @pytest.mark.parametrize("order", ["tells shares", "shares tells"])

@@ -33,6 +33,12 @@ def log_probs(ids: list[int]) -> torch.Tensor:
     return data["bigram"](ids).double().log_softmax(-1)
 
 
+def begun(ids: list[int], branching=7) -> dict:
+    """What the view shows at the first step, when the sentence is found but not yet seen."""
+    whole = chosen(ids, branching=branching)
+    return chosen(ids[:2], branching=branching) | {name: whole[name] for name in ("sentences", "totals")}
+
+
 def chosen(ids: list[int], mode="greedy", branching=7, kept=None) -> dict:
     """What the view shows at the last step of a sentence: the distribution that its last token came from."""
     best = log_probs(ids[:-1]).topk(branching)
@@ -61,6 +67,6 @@ def greedy(length: int) -> list[int]:
 
 
 START = {
-    "decoding": lambda: chosen(greedy(5)),
-    "decoding of the best": lambda: chosen(greedy(6), branching=3),
+    "decoding": lambda: begun(greedy(5)),
+    "decoding of the best": lambda: begun(greedy(6), branching=3),
 }

@@ -31,3 +31,14 @@ for (const { shape, scores, steps } of fixtures.cases) {
 test("the bytes of a tile", () => {
   assert.equal(tiles.tileBytes(2, 64), fixtures.cases[0].steps[0].bytes);
 });
+
+test("a walk is first seen in its middle, at a tile before which one of its row was read", () => {
+  const starts = [
+    [6, 6, 2, false],
+    [8, 8, 2, false],
+    [7, 7, 3, true],
+    [4, 4, 4, false],
+  ];
+  const seen = starts.map((shape) => tiles.amid(tiles.tilesOf(...shape)));
+  assert.deepEqual(seen, [4, 9, 4, 0]);
+});

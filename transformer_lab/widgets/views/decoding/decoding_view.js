@@ -159,7 +159,7 @@ const STEP = 1500; // milliseconds for which a step is seen when they play
 const GROW = 900; // milliseconds in which a step grows
 
 const MODES = ["greedy", "sampling", "beam"];
-const START = { mode: "greedy", temperature: 1, k: null, p: 1, size: 2, draws: 1 };
+const START = { mode: "greedy", step: 1, temperature: 1, k: null, p: 1, size: 2, draws: 1 };
 const NOTES = {
   greedy:
     "A branch is as wide as all its tokens together are probable. Amber: the tokens taken. Dashed: not taken. What " +
@@ -185,7 +185,7 @@ export default {
     const all = sentences(table, eos);
     const rankOf = new Map(all.map((one, i) => [String(one.ids), i + 1]));
     const start = { ...START, k: branching, size: Math.min(START.size, branching) };
-    const now = { ...start, step: Infinity, cursor: null };
+    const now = { ...start, cursor: null };
     const say = ({ ids }) => ids.map((token) => tokens[token]).join(" ");
     let run = null;
 
@@ -307,9 +307,7 @@ export default {
     const drawnAs = (text) => again({ draws: clamp(numbersIn(text)[0] ?? START.draws, 1, 1000) });
     el.kept = { drawn: { get: () => String(now.draws), set: drawnAs } };
     const distribution = tableSwitch(draw);
-    const reset = resetButton([temperature, topK, topP, size, distribution], () =>
-      again({ ...start, step: Infinity, cursor: null }),
-    );
+    const reset = resetButton([temperature, topK, topP, size, distribution], () => again({ ...start, cursor: null }));
     const forSampling = bar(temperature.node, topK.node, topP.node, ...more);
     const forBeam = bar(size.node);
 
@@ -323,10 +321,10 @@ export default {
     const again = (what) => {
       play.stop();
       // who stood at the end stands at the end again
-      const end = now.step >= (run?.steps.length ?? 0);
-      Object.assign(now, what);
+      const end = now.step >= run?.steps.length;
+      Object.assign(now, end ? { step: Infinity } : {}, what);
       run = work();
-      go(end ? Infinity : now.step);
+      go(now.step);
     };
     const refresh = () => {
       step.node.querySelector("input").max = run.steps.length;

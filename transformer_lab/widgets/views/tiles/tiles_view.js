@@ -48,6 +48,13 @@ export function tilesOf(T, S, tile, causal) {
   );
 }
 
+// In the middle of a walk the first tile before which one of its row was read: there are sums to be mended.
+export function amid(walk) {
+  const middle = Math.floor(walk.length / 2);
+  const found = walk.findIndex(({ columns }, i) => i >= middle && columns[0] > 0);
+  return Math.max(found, 0);
+}
+
 // What the queries of a tile remember when it has been read: { maximum, total, factor }, each a number for every query
 // of the tile. The factor is that by which the sum was mended; before a query's first score it is 0.
 export function remembered(scores, walk, step, causal) {
@@ -90,10 +97,11 @@ export default {
       model.get("sizes"),
       model.get("d_head"),
     ];
-    const first = { tile: model.get("tile"), causal: model.get("causal"), step: 0, text: Math.log2(model.get("text")) };
+    const first = { tile: model.get("tile"), causal: model.get("causal"), text: Math.log2(model.get("text")) };
     const now = { ...first };
     const most = Math.max(...data.map(Math.abs)) || 1;
     let walk = tilesOf(...shape, now.tile, now.causal);
+    now.step = first.step = amid(walk);
 
     const seen = () => ({ walk, now, rows, columns, scores, width });
     const map = tokenMap({
@@ -175,14 +183,14 @@ export default {
       draw();
     };
     const lay = (what) => {
-      Object.assign(now, what, { step: 0 });
+      Object.assign(now, { step: 0 }, what);
       walk = tilesOf(...shape, now.tile, now.causal);
       at.node.querySelector("input").max = walk.length - 1;
-      go(0);
+      go(now.step);
     };
     const at = slider(
       "tile",
-      { min: 0, max: walk.length - 1, step: 1, value: 0, show: (n) => `${n + 1} of ${walk.length}` },
+      { min: 0, max: walk.length - 1, step: 1, value: now.step, show: (n) => `${n + 1} of ${walk.length}` },
       (step) => {
         play.stop();
         go(step);

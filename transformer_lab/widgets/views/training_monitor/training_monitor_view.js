@@ -83,6 +83,7 @@ export function mended(said, target) {
 
 const [FRAME, FILM] = [72, 8]; // how wide a frame of the film is, and its edge
 const SHOTS = 40; // in which a whole training is played
+const EARLY = 3; // a third of a training
 const SHOT = 120; // milliseconds for each
 
 export default {
@@ -102,9 +103,10 @@ export default {
       said: model.get("said"),
       weights: model.get("weights").map((packed) => tensor(packed).data),
     };
-    const start = { at: null, log: !ofTexts, sample: 0 }; // at null: the last step there is
-    const now = { ...start };
     const count = () => run.history.length / ROW;
+    // At null: the last step there is. A training that has ended is opened where there is still something to learn.
+    const start = { at: run.finished ? Math.ceil(count() / EARLY) - 1 : null, log: !ofTexts, sample: 0 };
+    const now = { ...start };
     let map = null;
     let pressed = null; // the button that waits for the kernel
 
@@ -273,7 +275,10 @@ export default {
       grow();
     };
     const link = linked(model.get("kernel"), {
-      joined: () => draw(),
+      joined: () => {
+        if (now.at === start.at) now.at = null; // who has trained sees the end
+        draw();
+      },
       heard: (told, [bytes]) => {
         const history = floats(bytes);
         const half = halfway(history, run.history.at(-ROW) ?? 0);
@@ -518,6 +523,7 @@ const STYLE = `
 .tl-training_monitor .tl-film { margin-top: 12px; max-width: 100%; }
 .tl-training_monitor .tl-film canvas { cursor: pointer; }
 .tl-training_monitor .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }
-.tl-training_monitor .tl-texts tr:not(:first-child) > * { white-space: pre-wrap; overflow-wrap: anywhere; }
+.tl-training_monitor .tl-texts tr:not(:first-child) > * { white-space: pre-wrap; }
+.tl-training_monitor .tl-samples tr:not(:first-child) > * { overflow-wrap: anywhere; }
 .tl-training_monitor .tl-samples tr:first-child th { opacity: .8; font-style: italic; }
 `;

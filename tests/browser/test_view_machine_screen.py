@@ -786,6 +786,9 @@ def test_what_a_switched_off_head_does_is_said_in_the_headline_and_moves_nothing
         "34\u202f021 → 34\u202f024 without this positional encoding of the input."
     )
     expect(sized.get_by_role("button", name="switch off", exact=True)).to_be_focused()
+    sized.get_by_role("button", name="swap", exact=True).click()
+    place = sized.get_by_label("at input token").bounding_box()
+    assert place["x"] + place["width"] <= sized.viewport_size["width"]
 
 
 def test_a_phone_has_the_way_to_every_matrix_in_its_first_screen(browser, address):

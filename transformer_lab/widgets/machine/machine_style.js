@@ -132,10 +132,11 @@ export const STYLE = `
   .tl-machine .tl-acts .tl-whole { min-height: 40px; font-size: 16px; }
   .tl-machine .tl-acts .tl-keys { top: auto; bottom: 100%; }
   .tl-machine .tl-acts .tl-spot { scroll-margin-bottom: 190px; }
+  .tl-machine .tl-one-row { flex-wrap: wrap; gap: 6px; }
+  .tl-machine .tl-one-row :is(input, select) { min-width: 0; width: 6.5em; }
   .tl-machine .tl-one-row .tl-changes { display: grid; gap: 6px; min-width: 0; }
-  .tl-machine .tl-one-row .tl-chips { overflow-x: auto; }
+  .tl-machine .tl-one-row .tl-chips { flex-wrap: wrap; max-height: 96px; overflow-y: auto; }
   .tl-machine .tl-changes button { white-space: normal; text-align: left; }
-  .tl-machine .tl-one-row .tl-chips button { flex: none; }
   .tl-machine .tl-route canvas { display: block; margin-left: 26px; }
   .tl-machine :is(.tl-back, .tl-stack) .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { order: 1; flex-basis: 100%; gap: 0; }

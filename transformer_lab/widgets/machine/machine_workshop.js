@@ -196,7 +196,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
       node.hidden = !there;
     legend.show(bare(look.names.written[now.at]));
     key.hidden = run === state.intact;
-    seen = { ...look, acts: now.mode };
+    seen = { ...look, hint: now.mode && run === state.intact ? " " : hint }; // it is said once
     if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
     sketch.paint(seen);
     if (sketch.narrow() && !route.node.hidden && !now.mode) route.paint(look);

@@ -50,7 +50,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     const cursor = now.cursor === null ? null : plan.items[now.cursor];
     paintMachine(context, plan, { ...look, cursor });
     listWords(look);
-    says.say(cursor ? sayPart(cursor) : look.acts ? "" : HINT);
+    says.say(cursor ? sayPart(cursor) : look.hint || HINT);
     const chosen = plan.items.find(({ part }) => part.key === now.open);
     if (shown && shown !== now.open) pan.scrollLeft = chosen.x - half / 2;
     shown = now.open;

@@ -167,7 +167,7 @@ export const FOOT = `
     align-items: center;
   }
   .tl-machine .tl-verdict b { font-size: 14px; }
-  .tl-machine :is(.tl-hint:not(.tl-told), .tl-tools .tl-long, .tl-verdict s) { display: none; }
+  .tl-machine :is(.tl-hint:not(.tl-told), .tl-tools .tl-long, .tl-verdict :is(s, .tl-long)) { display: none; }
   .tl-machine .tl-invites { display: block; font-weight: 650; margin: -8px 0 -4px; }
   .tl-machine .tl-invites div { display: flex; justify-content: space-between; align-items: center; gap: 8px;
     min-height: 20px; line-height: 20px; font-weight: 400; font-size: 13px; color: var(--tl-soft); }

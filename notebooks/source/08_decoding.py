@@ -359,7 +359,7 @@ from transformer_lab.training import load_checkpoint
 model, tokenizer, _ = load_checkpoint("en_de")
 model = model.to(default_device())
 pad_id, bos_id, eos_id = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
-settings = {"bos_id": bos_id, "eos_id": eos_id, "max_length": 24}  # the longest unseen name takes 11
+settings = {"bos_id": bos_id, "eos_id": eos_id, "max_length": 24}  # an unseen name takes up to 11
 
 
 def to_ids(texts):

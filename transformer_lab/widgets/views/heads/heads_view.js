@@ -167,7 +167,8 @@ function describe(values, cell, { heads, names, now, queries, keys, lost, T, sha
     const said = `${names[head]}: entropy ${bits.toFixed(2)} bits, diagonality ${diagonal.toFixed(2)}.`;
     if (without < 0) return `${said} Point at a cell, or go over the map with the arrow keys.`;
     const mean = queries.reduce((sum, _, t) => sum + share(t), 0) / queries.length;
-    return `${said} Without ${names[without]} the outputs lose a part ${mean.toFixed(3)} times as long as they are, on average.`;
+    const part = `a part ${mean.toFixed(3)} times as long as they are`;
+    return `${said} Without ${names[without]} the outputs lose ${part}, on average.`;
   }
   const [t, s] = cell;
   const both =

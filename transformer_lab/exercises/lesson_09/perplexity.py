@@ -86,8 +86,8 @@ def inverse_of_the_mean(token_log_probs):
 
 
 @perplexity.mistake(
-    "You multiply first. Of a long text the product of the probabilities is 0 in floating point, and that of their "
-    "inverses infinite."
+    "You go back from the logarithms too early. Of a long text the product of the probabilities is 0 in floating "
+    "point, and that of their inverses infinite."
 )
 def root_of_the_product(token_log_probs):
     return (1 / token_log_probs.exp().prod()) ** (1 / len(token_log_probs))

@@ -45,6 +45,14 @@ def type_into(view, label: str, text: str) -> None:
     view.labelled(label).fill(text)
 
 
+FONTS = "root => [...root.querySelectorAll('*')].map(one => getComputedStyle(one).fontFamily)"
+
+
+def test_its_words_are_set_in_the_fonts_of_the_site(screen):
+    named = {font for font in screen.root.evaluate(FONTS) if "Inter" in font or "Source" in font}
+    assert named and all(font.startswith(('"Inter Variable"', '"Source Serif 4 Variable"')) for font in named), named
+
+
 def test_a_text_of_ones_own_is_translated(screen):
     for text in ("one two ten", "two"):
         type_into(screen, "text to translate", text)

@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 
 import { build, version } from "esbuild";
 
+import { SANS, SERIF } from "./shared/palette.js";
+
 const here = fileURLToPath(new URL(".", import.meta.url));
 const hash = (text) => createHash("sha256").update(text).digest("hex");
 const hashes = async (folder, names) =>
@@ -52,10 +54,11 @@ const OFTEN = [
   ["¶", "^.w-"],
   ["¥", "?stage "],
   ["¬", "font-weight:"],
-  ["V", "text-decoration:underline 1px;text-underline-offset:3px"],
+  ["¤", "text-decoration:underline 1px;text-underline-offset:3px"],
 ];
 const shortened = (css) => {
-  const taken = OFTEN.filter(([letter]) => css.includes(letter));
+  const whole = css + SANS + SERIF; // which are put in when the page is there
+  const taken = OFTEN.filter(([letter]) => whole.includes(letter));
   if (taken.length) throw new Error(`a style has ${taken[0][0]}, which stands for ${taken[0][1]}`);
   return OFTEN.reduce((text, [letter, whole, where = whole]) => text.replaceAll(where, letter), css);
 };

@@ -40,7 +40,7 @@ const neighbour = {
         const most = row.indexOf(Math.max(...row));
         const rest = most === t + offset ? "" : `, and most, ${fixed(row[most])}, to position ${most}`;
         const rule = `The query${of} at position ${t} must attend to position ${t + offset} with a weight of at least`;
-        return `${rule} 0.9. It gives it ${fixed(weight)}${rest}.`;
+        return `${rule} 0.9. It gives it ${fixed(Math.min(weight, 0.894))}${rest}.`; // 0.8995 is no 0.90
       }
     }
     return null;

@@ -4,6 +4,7 @@ A candidate has no name, no code and no attributes; which function it calls is k
 is on the other side of the sandbox's wall. This file is also read inside the sandbox, where the package is not.
 """
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,6 +14,8 @@ from torch import Tensor
 
 MOST = 1 << 22  # numbers that a call may take or compute: it runs where nobody limits its memory
 MOST_ROWS = 1 << 12  # over which a candidate may go in a loop
+ALIGNED, PLACES = 64, 32  # bytes between the places at which a value may start, and how many there are
+CHANCE = random.SystemRandom()
 
 Ask = Callable[[Sequence, Mapping, "Sequence[Tensor] | None"], Any]  # arguments by place and by name, what flows back
 
@@ -95,9 +98,15 @@ def flown_back(value: Any, gradients: Sequence[Tensor], leaves: list[Tensor]) ->
 
 
 def laid_out(value: Any) -> Any:
+    """A copy that starts anywhere in its memory, since where that lies follows from what has been computed before."""
     if isinstance(value, tuple):
         return tuple(map(laid_out, value))
-    return value.detach().clone(memory_format=torch.contiguous_format) if isinstance(value, Tensor) else value
+    if not isinstance(value, Tensor):
+        return value
+    step = ALIGNED // value.element_size()
+    start = step * CHANCE.randrange(PLACES)
+    room = value.new_empty(value.numel() + step * PLACES)
+    return room[start : start + value.numel()].view(value.shape).copy_(value.detach())
 
 
 # ── what `takes` of an exercise asks ──

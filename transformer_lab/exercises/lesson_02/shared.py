@@ -31,7 +31,7 @@ def lacks_a_neighbour(offsets: tuple[int, ...]) -> Callable[[dict, Tensor], str 
                     )
                     most = int(weights[head, t].argmax())
                     rest = "" if most == t + offset else f", and most, {weights[head, t, most]:.2f}, to position {most}"
-                    return f"{rule} 0.9. It gives it {int(100 * weight) / 100:.2f}{rest}."
+                    return f"{rule} 0.9. It gives it {min(weight, 0.894):.2f}{rest}."
         return None
 
     return lacks

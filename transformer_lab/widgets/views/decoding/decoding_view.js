@@ -305,7 +305,9 @@ export default {
       (n) => again({ size: n }),
     );
     const drawnAs = (text) => again({ draws: clamp(numbersIn(text)[0] ?? START.draws, 1, 1000) });
-    el.kept = { drawn: { get: () => String(now.draws), set: drawnAs } };
+    // Another method may end at another step, so where it stands is told even if it is at the first.
+    const stands = { get: () => (now.mode === start.mode ? "" : String(now.step)), set: (text) => go(Number(text)) };
+    el.kept = { drawn: { get: () => String(now.draws), set: drawnAs }, stands };
     const distribution = tableSwitch(draw);
     const reset = resetButton([temperature, topK, topP, size, distribution], () => again({ ...start, cursor: null }));
     const forSampling = bar(temperature.node, topK.node, topP.node, ...more);

@@ -9,7 +9,7 @@ import torch
 from tests.grading.attacks_on_tests import ATTACKS, INPUTS, TESTS, programs
 from tests.grading.support import needs_bwrap
 from transformer_lab import exercises
-from transformer_lab.exercises.engine.candidates import Candidate
+from transformer_lab.exercises.engine.candidates import Candidate, answered
 from transformer_lab.grading.marking.hidden_cases import draw_cases
 from transformer_lab.grading.marking.scoring import mark
 from transformer_lab.grading.submissions.answers import Answer
@@ -83,6 +83,13 @@ def test_an_error_in_a_candidate_leads_to_no_code_and_says_the_rule():
         return ...
 
     assert not exercises.leaks.check(reads).attempted
+
+
+def test_where_a_result_lies_in_memory_is_a_matter_of_chance():
+    candidate = Candidate(lambda *asked: answered(torch.exp, lambda x: (x,), *asked))
+    x = torch.ones(2, 3)
+    assert torch.equal(candidate(x), x.exp())
+    assert {candidate(x).data_ptr() % 128 for _ in range(60)} == {0, 64}
 
 
 def test_gradients_flow_through_a_candidate_as_through_one_operation():

@@ -57,8 +57,8 @@ const OFTEN = [
   ["¤", "text-decoration:underline 1px;text-underline-offset:3px"],
 ];
 const shortened = (css) => {
-  const whole = css + SANS + SERIF; // which are put in when the page is there
-  const taken = OFTEN.filter(([letter]) => whole.includes(letter));
+  const styled = css + SANS + SERIF; // the fonts are put in when the page is there
+  const taken = OFTEN.filter(([letter]) => styled.includes(letter));
   if (taken.length) throw new Error(`a style has ${taken[0][0]}, which stands for ${taken[0][1]}`);
   return OFTEN.reduce((text, [letter, whole, where = whole]) => text.replaceAll(where, letter), css);
 };

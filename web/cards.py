@@ -145,7 +145,7 @@ def pointing(exercise: Exercise, stub: str, where: list[list[int]]) -> str:
 def promise(exercise: Exercise, colab: str) -> str:
     """What the check in a notebook tells whoever has written an answer."""
     count, known = len(exercise.cases), len(exercise.mistakes)
-    other = f"the smallest of {count} cases that fails, with your answer beside the right one"
+    other = f"the simplest of {count} cases that fails, with your answer beside the right one"
     if exercise.kind == "write the test":
         other = f"how many of {count} functions your test judges right, and what it misses"
     tells = {
@@ -156,7 +156,7 @@ def promise(exercise: Exercise, colab: str) -> str:
     first = "Mend it" if exercise.kind == "find the bug" else "Write it"
     where = f'<a href="../index.html#start">on your computer</a>{" or in Colab, with nothing to install" * bool(colab)}'
     if exercise.kind == "implement" and not is_judged(exercise):
-        said = f"Its check tries {count} cases, knows {known} mistakes by name, and shows the smallest case that fails."
+        said = f"Its check tries {count} cases, knows {known} mistakes by name, and shows the simplest case that fails."
         return f'<div class="exercise-run"><p>{first} in a notebook, {where}. {said}</p></div>'
     row = '<li><i class="dot {}"></i><span><b>{}:</b> {}</span></li>'
     rows = "".join(row.format(state, *told) for state, told in tells.items())

@@ -297,7 +297,7 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     left = [int(one) for one in exercise.locator("label:not(.out) input").evaluate_all("all => all.map(e => e.value)")]
     assert {place[0] for place in places} <= {*left}
     assert len(places) > 1 or len(left) <= (len(numbers) + 1) // 2
-    expect(verdict).to_contain_text("The smallest case that fails")
+    expect(verdict).to_contain_text("The simplest case that fails")
     expect(exercise.locator("label.miss.out")).to_have_count(2)  # a line is grey as soon as it is out of question
     for place in places:
         expect(exercise.locator("[data-seal]")).to_have_class("seal tried")

@@ -395,7 +395,7 @@ def test_the_verdict_stands_where_no_cause_can_be_found(monkeypatch):
 
     monkeypatch.setattr(exercise_module, "explain", explain)
     assert (
-        "Smallest case that fails"
+        "Simplest case that fails"
         in exercises.softmax.check(lambda scores, dim: -softmax_by_powers(scores, dim)).message
     )
 

@@ -411,10 +411,10 @@ def test_the_reference_scores_everything_on_hidden_candidates_and_a_poor_test_li
 # ── set the weights ──
 
 
-def test_the_smallest_counter_example_is_drawn():
+def test_the_counter_example_is_drawn():
     eye = torch.eye
     verdict = exercises.look_back_one.check(lambda positions: (eye(positions.size(1)), eye(positions.size(1))))
-    assert "Smallest case that fails: 2 positions, one-hot vectors." in verdict.message
+    assert "Simplest case that fails: 2 positions, one-hot vectors." in verdict.message
     assert "The query at position 1 must attend to position 0 with a weight of at least 0.9." in verdict.message
     assert "It gives it 0.33, and most, 0.67, to position 1." in verdict.message
     assert verdict._repr_html_().count("<td") == 4
@@ -430,7 +430,7 @@ def test_each_head_is_drawn():
 
 def test_the_smallest_sequence_that_is_not_continued_is_drawn():
     verdict = exercises.induction_by_hand.check(exercises.induction_by_hand.mistakes["position_0_is_found"].function)
-    assert "Smallest case that fails: 2 tokens, 4 positions: all sequences." in verdict.message
+    assert "Simplest case that fails: 2 tokens, 4 positions: all sequences." in verdict.message
     assert "  tokens          a b a\n  what comes next b\n  next holds      0.50 for a, 0.50 for b" in verdict.message
     assert verdict.figure.count("<table") == 3
     assert verdict.figure.count("<td") == 4 * 4 + 4 * 4 + 4 * 2

@@ -125,7 +125,7 @@ def test_on_large_numbers_a_known_mistake_may_round_coarsely():
 )
 def test_on_large_numbers_a_wrong_answer_is_still_wrong(change, message):
     verdict = exercises.softmax.check(large_only(change))
-    assert "Smallest case that fails: large scores." in verdict.message
+    assert "Simplest case that fails: large scores." in verdict.message
     assert message in verdict.message
 
 
@@ -164,7 +164,7 @@ def test_each_mistake_is_rejected_and_recognised_by_its_name(exercise, mistake):
     assert verdict.mistake == mistake.name
     assert verdict.message.startswith(mistake.explanation)
     assert (
-        "Your test accepts" if isinstance(exercise, WriteTheTest) else "Smallest case that fails"
+        "Your test accepts" if isinstance(exercise, WriteTheTest) else "Simplest case that fails"
     ) in verdict.message
 
 
@@ -231,7 +231,7 @@ def test_large_cases_name_the_place_of_the_largest_difference():
         return output, weights
 
     message = exercises.scaled_dot_product_attention.check(only_wrong_for_batches).message
-    assert "Smallest case that fails: a batch." in message
+    assert "Simplest case that fails: a batch." in message
     assert "at output[1, 4, 3]" in message
 
 
@@ -515,7 +515,7 @@ def test_in_float16_a_small_error_is_no_rounding(error):
         return weights * (1 + error) if scores.dtype == torch.float16 else weights
 
     message = exercises.masked_softmax.check(answer).message
-    assert "Smallest case that fails: float16." in message
+    assert "Simplest case that fails: float16." in message
 
 
 def greedy_ids(change):
@@ -678,7 +678,7 @@ def test_cards_are_plain_text_and_html_with_everything_escaped():
         raise RuntimeError("a < b & `c`")
 
     verdict = exercises.softmax.check(answer)
-    assert repr(verdict).startswith("✗ softmax: not yet\nSmallest case that fails: three scores.")
+    assert repr(verdict).startswith("✗ softmax: not yet\nSimplest case that fails: three scores.")
     html = verdict._repr_html_()
     assert "RuntimeError: a &lt; b &amp; `c`" in html
     assert "<code>raise RuntimeError(&quot;a" not in html

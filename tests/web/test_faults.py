@@ -95,7 +95,7 @@ def test_there_are_as_many_places_as_defects(exercise):
     assert len(places(exercise)) == count_of(exercise)
 
 
-def test_a_place_that_the_smallest_case_does_not_show_names_the_case_that_does():
+def test_a_place_that_the_simplest_case_does_not_show_names_the_case_that_does():
     said = [elsewhere(catalogue["mend_tiles"], place) for place in places(catalogue["mend_tiles"])]
     assert said[0] == "The case below does not show it, but “scores far below zero” does."
     assert "tiles of two”" in said[1]
@@ -122,7 +122,7 @@ def test_a_place_is_told_by_the_mistake_that_it_makes_alone():
 
 
 @pytest.mark.parametrize("exercise", POINTED, ids=lambda one: one.name)
-def test_the_smallest_case_that_fails_is_shown_and_no_line_of_the_repair(exercise):
+def test_the_simplest_case_that_fails_is_shown_and_no_line_of_the_repair(exercise):
     said = symptom(exercise)
     failing = next(case for case in exercise.cases if not examine(exercise, Attempt(exercise.broken), [case]).passed)
     assert failing.label in unescape(said)

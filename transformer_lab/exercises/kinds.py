@@ -195,7 +195,7 @@ class WriteTheTest(Exercise):
 class SetTheWeights(Exercise):
     """Matrices that the learner sets by hand, without training. The `goal` says what effect they must have.
 
-    The cases are all short inputs, the shortest first, so that the case that fails is the smallest counter-example.
+    The cases are all short inputs, the simplest first, so that what fails first is the easiest counter-example.
     """
 
     kind: ClassVar[str] = "set the weights"
@@ -203,7 +203,7 @@ class SetTheWeights(Exercise):
     pictures: Callable[[Mapping, Tensor], list[Picture]] | None = None  # of what they bring about, if not attention
 
     def rejection(self, result: Result) -> Verdict:
-        """The verdict on failing matrices, with a picture of their attention on the smallest counter-example."""
+        """The verdict on failing matrices, with a picture of their attention on the counter-example."""
         assert result.case is not None
         verdict = super().rejection(result)
         effect = checking.effect(self, result.case, result.outcome).value

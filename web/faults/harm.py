@@ -1,6 +1,6 @@
 """What a place of a broken function does: which mistake the check recognises where this place alone is left as it was.
 
-And the smallest case that fails, with what the broken function returns and what the repaired one does.
+And the simplest case that fails, with what the broken function returns and what the repaired one does.
 """
 
 import re
@@ -38,7 +38,7 @@ def cause(exercise: FindTheBug, place: list[int]) -> str:
 
 
 def elsewhere(exercise: FindTheBug, place: list[int]) -> str:
-    """Where a place shows when it is left alone, as HTML, if that is not the smallest case in which all fail."""
+    """Where a place shows when it is left alone, as HTML, if that is not the simplest case in which all fail."""
     case = left_alone(exercise, place).case
     if case is None or case is examine(exercise, Attempt(exercise.broken), exercise.cases).case:
         return ""
@@ -50,7 +50,7 @@ def exact(value: object) -> Drawn:
 
 
 def symptom(exercise: FindTheBug) -> str:
-    """The smallest case that fails, as HTML: what is given, and side by side what is returned and what is right."""
+    """The simplest case that fails, as HTML: what is given, and side by side what is returned and what is right."""
     result = examine(exercise, Attempt(exercise.broken), exercise.cases)
     assert result.case is not None
     right, returned = exercise.expected(result.case).value, result.outcome.value
@@ -61,6 +61,6 @@ def symptom(exercise: FindTheBug) -> str:
         mended, broken = Drawn.of(right, exercise.returns), Drawn.of(returned, exercise.returns)
         ends = f"<div><dt>broken</dt><dd>{broken.html(mended)}</dd></div>"
         ends += f"<div><dt>mended</dt><dd>{mended.html()}</dd></div>"
-    label = f'<p class="label">The smallest case that fails: {escape(result.case.label)}</p>'
+    label = f'<p class="label">The simplest case that fails: {escape(result.case.label)}</p>'
     ends = f'<dl class="given-figure ends">{ends}</dl>' * bool(ends)
     return f'{label}<div class="which"><dl class="given-figure">{figure}</dl>{ends}</div>'

@@ -17,7 +17,7 @@ function wrongParts(table, result, answers) {
   const first = result.mistake ? named(result.mistake) : [heading("Not yet")];
   const { label } = table.cases[result.failed];
   if (table.how === "matrices")
-    return [...first, element("p", {}, `The smallest case that fails: ${label}.`), lines(result.lacks)];
+    return [...first, element("p", {}, `The simplest case that fails: ${label}.`), lines(result.lacks)];
   return [...first, element("p", { class: "label" }, label), beside(table, result.failed, answers[result.failed])];
 }
 

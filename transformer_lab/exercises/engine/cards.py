@@ -49,7 +49,7 @@ class Verdict:
     """The verdict on an answer.
 
     passed: right in every case; attempted: False for an untouched stub; mistake: the name of the mistake it was
-    recognised as, if any; message: plain text saying what is wrong, on which smallest case, expected beside given;
+    recognised as, if any; message: plain text saying what is wrong, on which simplest case, expected beside given;
     score: how much is right, from 0 to 1; figure: HTML that shows the case, if a picture helps; cause: what is
     wrong, where it is no mistake with a name; help: makes the HTML that stands below, folded, and is called when the
     card is shown.

@@ -66,7 +66,7 @@ class Specification:
     reference: Callable
     _: KW_ONLY
     returns: tuple[str, ...]  # names of the values to return
-    cases: tuple[Case, ...]  # smallest first
+    cases: tuple[Case, ...]  # simplest first
     properties: tuple[Property, ...] = ()
     domains: dict[str, Domain] = field(default_factory=dict)  # of arguments that not every tensor may be
     mistakes: dict[str, Mistake] = field(default_factory=dict)

@@ -105,9 +105,9 @@ def report(result: Result, case: Case) -> list[str]:
     """Report the mistake, the failing case with its arguments, what is wrong, broken properties and printed text."""
     explained = [result.mistake.explanation] if result.mistake else []
     arguments = [f"  {name} = {comparing.show(x, len(name) + 5)}" for name, x in case.arguments.items()]
-    smallest = f"Smallest case that fails: {case.label}."
+    simplest = f"Simplest case that fails: {case.label}."
     properties = [f"It should hold that {one.sentence}." for one in result.broken]
-    return [*explained, smallest, *arguments, result.what, *properties, *printed_lines(result.outcome.printed)]
+    return [*explained, simplest, *arguments, result.what, *properties, *printed_lines(result.outcome.printed)]
 
 
 def praise(exercise: Specification, answer: Callable, cases: Sequence[Case], result: Result) -> str:

@@ -65,10 +65,10 @@ def arc(d, start, end, y, weight):
 
 def chips(tokens):
     """Return the left edge and the width of each token's chip."""
-    places, left = [], 36
+    places, left = [], 73
     for token in tokens:
-        places.append((left, 20 + 10.5 * len(token)))
-        left += places[-1][1] + 8
+        places.append((left, 16 + 10 * len(token)))
+        left += places[-1][1] + 5
     return places
 
 
@@ -82,16 +82,16 @@ def sentence(d, top, tokens, weights, context):
         d.rect(x, top + 102, wide, 36, mix(QUERY, 0.16) if here else WHITE, QUERY if here else LINE)
         d.text(middle, top + 120, token, 18, bold=here)
         d.text(middle, top + 156, short(weight), SMALL, INK if weight > 0.1 else GREY, bold=weight > 0.1)
-    word_vector(d, 634, top + 22, WORDS["bank"], "in: bank alone")
-    d.route([(694, top + 76), (694, top + 94)])
-    word_vector(d, 634, top + 122, context, "out: bank in context")
+    word_vector(d, 607, top + 22, WORDS["bank"], "in: bank alone")
+    d.route([(667, top + 76), (667, top + 94)])
+    word_vector(d, 607, top + 122, context, "out: bank in context")
 
 
 def bank():
     first, second = (words.split() for words in SENTENCES)
     (weights_1, context_1), (weights_2, context_2) = attend_from("bank", first), attend_from("bank", second)
     d = Drawing(
-        462,
+        476,
         "One word, two sentences, two context vectors",
         f"Two sentences, '{SENTENCES[0]}' and '{SENTENCES[1]}'. In each, arcs lead from bank to every word, as "
         f"thick as the attention weight. In the first, money gets {max(weights_1):.2f} and the vector of bank, "
@@ -101,8 +101,8 @@ def bank():
     sentence(d, 28, first, weights_1, context_1)
     d.path("M36 214H764", LINE, 1)
     sentence(d, 234, second, weights_2, context_2)
-    note = "Arcs are as thick as the weight that *bank* gives to a word; the weights of a sentence sum to 1."
-    d.text(36, 434, note, SMALL, GREY, "start")
+    d.text(73, 432, "Arcs are as thick as the weight that *bank* gives to a word;", SMALL, GREY, "start")
+    d.text(73, 452, "the weights of a sentence sum to 1.", SMALL, GREY, "start")
     return d
 
 

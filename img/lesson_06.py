@@ -59,7 +59,7 @@ def tower(d, x, mask, enters, leaves, cross=False):
 
 def families():
     d = Drawing(
-        548,
+        564,
         "Three families from the same blocks: encoder-only, decoder-only, encoder-decoder",
         "Three models, each from bottom to top. Encoder-only: tokens, embedding plus position, N layers of "
         "self-attention, where every token may see every other, and feed-forward, with a residual connection around "
@@ -83,11 +83,10 @@ def families():
     tower(d, 704, the_past, "target so far", "the next token", cross=True)
     cross = FIRST - STEP - 21
     d.route([(554, memory), (612, memory), (612, cross), (704 - BLOCK / 2, cross)], KEY, thick=2.8)
-    d.text(
-        WIDTH / 2,
-        524,
-        "small tables: rows are queries, columns are keys; filled = may attend. Thin lines: residual connections",
-        SMALL,
-        GREY,
+    notes = (
+        "small tables: rows are queries, columns are keys;",
+        "filled = may attend. Thin lines: residual connections.",
     )
+    for line, words in enumerate(notes):
+        d.text(WIDTH / 2, 524 + 20 * line, words, SMALL, GREY)
     return d

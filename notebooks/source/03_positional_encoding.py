@@ -68,7 +68,7 @@ for word in one:
 # $$f(PX) = \mathrm{softmax}(P\,XAX^\top P^\top)\,PXW^V = P\,\mathrm{softmax}(XAX^\top)\,P^\top P\,XW^V = P\,f(X)$$
 
 # %% [markdown]
-# The step in the middle is allowed because softmax works on each row separately and treats all the entries of a row alike, so it makes no difference whether you shuffle rows and columns before the softmax or after it. We have assumed nothing about the weights or about the order, which makes this a proof for every attention layer. Several heads and $W^O$ do not change it, since they too treat all rows alike. To see the formula at work, compute both sides once:
+# The step in the middle is allowed because softmax works on each row separately and treats all the entries of a row alike, so it makes no difference whether you shuffle rows and columns before the softmax or after it. We have assumed nothing about the weights or about the order, which makes this a proof for every attention layer in which every word may look at every other. Several heads and $W^O$ do not change it, since they too treat all rows alike. To see the formula at work, compute both sides once:
 
 # %% tolerance=0.1
 torch.manual_seed(0)
@@ -162,7 +162,7 @@ plots.plot_matrix(table[:25], places, features, ax=ax)
 ax.set(xlabel="feature", ylabel="position")
 plots.show(ax, alt="Encoding, 25 by 64: fast waves in the left columns, even stripes on the right.")
 # %% [markdown]
-# In the left columns a wave passes about every six positions. In the right columns every sine is still near 0 and every cosine near 1, and that is where the stripes come from: 25 positions are too few to move the slow hands. Here are four of the columns as curves:
+# In the leftmost columns a wave passes about every six positions. In the right columns every sine is still near 0 and every cosine near 1, and that is where the stripes come from: 25 positions are too few to move the slow hands. Here are four of the columns as curves:
 
 # %%
 curves = {f"feature {column}": table[:, column] for column in (0, 8, 16, 24)}
@@ -243,7 +243,7 @@ torch.manual_seed(0)
 query, key = torch.randn(8), torch.randn(8)
 widgets.shift(query, key).ask("03 turn")
 # %% [markdown]
-# Every dashed arrow ends in its ring. When you move $p$, all the arrows turn, but in each circle the angle between the two arrows stays as it is. Now tick *break it*, which gives the sine and the cosine of a pair different speeds: the arrows change their length and miss their rings. We shall measure this in a moment.
+# Every dashed arrow ends in its ring. When you move $p$, all the arrows turn, but in each circle the angle between the two arrows stays as it is. Now tick *break it*, which gives the sine and the cosine of a pair different speeds: the arrows of the fast pairs change their length and miss their rings (those of the slow pairs have hardly turned yet). We shall measure this in a moment.
 
 # %% [markdown]
 # What is such a matrix good for? A head can use it as its $W^Q$. It then turns every query back by one position, so that the query fits best the key that stands one position back. **Predict:** with the encodings alone, and the scores divided by $\sqrt{d_k} = 8$, how much of its weight does a position give to the one before it: 0.07, 0.4 or 0.9?
@@ -514,7 +514,7 @@ class Readers(nn.Module):
         attended = scores.masked_fill(ahead, -math.inf).softmax(dim=-1) @ v
         return torch.einsum("nbtd,nde->nbte", attended, self.out)
 # %% [markdown]
-# Only the kind of position changes from one training to the next: all models start from the same weights and read the same sentences of 32 tokens, for 200 steps. *No position* is the control, which shows how far a task can be solved without knowing any position. (The table of the *learned* positions has 256 rows, of which training meets only the first 32.) Afterwards we count the right answers in the last quarter of sentences of 32 to 256 tokens. The fifteen trainings take about 10 seconds.
+# Only the kind of position changes from one training to the next: each training starts from the same three sets of weights and reads the same sentences of 32 tokens, for 200 steps. *No position* is the control, which shows how well a task can be solved without knowing any position. (The table of the *learned* positions has 256 rows, of which training meets only the first 32.) Afterwards we count the right answers in the last quarter of sentences of 32 to 256 tokens. The fifteen trainings take about 10 seconds.
 
 # %% steps=200
 def train(kind, task, slope=1 / 2, start=(0, 1)):
@@ -585,12 +585,12 @@ for task in tasks:
 for kind in ("sinusoid", "learned"):  # they know where in the sentence
     assert min(low[kind, task][32] for task in tasks) > 0.7
     assert max(high[kind, latest][64], high[kind, two_back][64]) < 0.75
-assert min(low["RoPE", task][64] for task in (latest, two_back)) > 0.7  # it knows distances
+assert min(right["RoPE", task][64].mean() for task in (latest, two_back)) > 0.8  # it knows distances
 assert low["ALiBi", latest][256] > 0.9 > 0.5 > high["ALiBi", two_back][32]  # close from far
 for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
     assert high[kind, the_fourth][32] < 0.65
 # %% [markdown]
-# *Sinusoid* and *learned* tell a model where in the sentence a token stands. At the trained length this is enough for all three tasks, and they alone find the fourth. At twice that length both lose many answers in two of the three tasks, so the authors' hope comes true in one at best. *RoPE* tells a model how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at every length that we tried, but not to pick out the token exactly two back, which it usually misses.
+# *Sinusoid* and *learned* tell a model where in the sentence a token stands. At the trained length this is enough for all three tasks, and they alone find the fourth. At twice that length both lose many answers in two of the three tasks, so the authors' hope comes true in one at best. *RoPE* tells a model how far apart two tokens are, so it can look exactly two back, and in sentences of twice the trained length it usually still does. *ALiBi* knows only near from far. That is enough to find the latest letter at every length that we tried, but not to pick out the token exactly two back, which it usually misses.
 
 # %% [markdown]
 # **No encoding is best at everything.** (These models have one layer and one head. Deeper models can combine several steps. Two *Extras* ask why sinusoids fail at new lengths, and what ALiBi's slope has to do with its success.)
@@ -611,7 +611,7 @@ exercises.is_relative.check(is_relative)
 # - A sinusoidal encoding is a row of clock hands, and both features of a pair share a frequency.
 # - A shift by $k$ is a rotation, the same from every position. RoPE turns queries and keys by it.
 # - Test the shift, *and* that positions differ, *and* that the numbers stay small.
-# - At twice the trained length, a model with RoPE still finds a distance, and one with ALiBi what is close, while one with an added encoding loses many answers in two of our three tasks. Measure on your own task.
+# - At twice the trained length, a model with RoPE usually still finds a distance, and one with ALiBi what is close, while one with an added encoding loses many answers in two of our three tasks. Measure on your own task.
 
 # %% [markdown]
 # ## Quiz

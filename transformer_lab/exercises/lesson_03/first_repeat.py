@@ -42,7 +42,7 @@ def repeat_case(label: str, periods: list[int], with_cosine: bool = True) -> Cas
     ),
     hints=(
         "Write down the positions at which each hand points up again, for periods 4 and 6. When do *both*?",
-        "A sine alone is 0 twice in each turn. But positions are whole numbers, and half of 5 is not one.",
+        "A sine alone is 0 twice in each turn. But positions are whole numbers, and half of 5 is 2.5.",
     ),
 )
 def first_repeat(periods, with_cosine):
@@ -151,7 +151,7 @@ def half_turns_always(periods, with_cosine):
 
 @first_repeat.mistake(
     "You halve the result. Half a turn of each hand must be a whole number of positions, hand by hand, and half of 5 "
-    "is not one."
+    "is 2.5."
 )
 def half_of_the_result(periods, with_cosine):
     return lcm(*periods) if with_cosine else max(1, lcm(*periods) // 2)

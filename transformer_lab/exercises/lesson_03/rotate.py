@@ -80,7 +80,7 @@ def halves_are_pairs(x):
 
 
 @rotate.mistake(
-    "The pairs are turned rightly and then put together as halves, all first features and then all second ones. Deal "
+    "The pairs are turned correctly and then put together as halves, all first features and then all second ones. Deal "
     "them out in turn."
 )
 def put_together_as_halves(x):

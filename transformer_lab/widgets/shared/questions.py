@@ -95,7 +95,7 @@ def wave(state: State) -> tuple[str, str]:
 
 @named(
     "03 turn",
-    "From position 3, go 5 positions on. How far does the arrow turn whose frequency is 0.1?",
+    "From position 3, go 5 positions on. How far does the arrow with the frequency 0.1 turn?",
     *("by 0.3 rad", "by 0.5 rad", "by 0.8 rad"),
 )
 def turn(state: State) -> tuple[str, str]:

@@ -46,5 +46,5 @@ def loading():
         d.path(f"M608 {y}H618V{end}H608", GREY, 1.8)
         d.text(632, (y + end) / 2, name, SMALL, INK, "start")
         first += count
-    d.text(400, 362, "each matrix has a bias, too; two norms make sixteen tensors in all", SMALL, GREY)
+    d.text(400, 362, "each matrix has a bias, too; with two norms that makes sixteen tensors in all", SMALL, GREY)
     return d

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 12 · Published weights
 #
-# In this lesson you bring weights that others have trained into the classes that you have built, and ask them a question.
+# In this lesson you bring weights that others have trained into the classes that you have built, and ask the model a question.
 #
 # **You will be able to**
 # - read a published checkpoint by hand, and say where each tensor belongs,
-# - tell a right loading from one that only looks right,
+# - tell a model that was loaded correctly from one that only looks right,
 # - test what a model's vectors hold, against chance and against a rival explanation.
 #
 # **You need** lessons 06 and 10. **Papers:** [Devlin et al., 2018](https://arxiv.org/abs/1810.04805) (BERT); [Reimers & Gurevych, 2019](https://arxiv.org/abs/1908.10084) (Sentence-BERT). **Time:** 60 minutes, the exercises 70 more; the part called *Extra* can wait.
@@ -102,7 +102,7 @@ print("by hand = the model, max difference < 1e-5:", difference < 1e-5)
 # %% [markdown]
 # ## What goes where
 #
-# The rest is the encoder of lesson 06, post-norm, with GELU in place of ReLU and another $\varepsilon$ in its norms.
+# The rest is the encoder of lesson 06, post-norm, with GELU in place of ReLU and a different $\varepsilon$ in its norms.
 #
 # $$x \leftarrow \mathrm{LN}(x + \mathrm{Attention}(x)), \qquad x \leftarrow \mathrm{LN}(x + W_2\, \mathrm{GELU}(W_1 x + b_1) + b_2)$$
 #
@@ -110,13 +110,13 @@ print("by hand = the model, max difference < 1e-5:", difference < 1e-5)
 #
 # ![Six tensors of a layer in the file, with their shapes; an arrow leads from each to its part of the encoder layer.](../img/12_loading.svg)
 #
-# Here are the names that follow the embeddings, Hugging Face's on the left, the project's on the right:
+# Here are the names that follow the three tables of embeddings, Hugging Face's on the left, the project's on the right:
 
 # %%
 for theirs, ours in list(tensor_names.BERT.items())[3:]:
     print(f"{theirs:46} {ours}")
 # %% [markdown]
-# With this table, a loader is a loop. (Three of the 104 tensors are not needed: a list of positions, and the weight and bias of a layer on top that we don't use.) `published.load` adds only checks: that no tensor is missing or unknown, and that the file is the one that was published.
+# With this table, a loader is a loop. (Three of the 104 tensors are not needed: a list of positions, and the weight and bias of a layer on top that we don't use.) `published.load` adds little: it also reads the sizes and the tokenizer from the folder, refuses a tensor that it does not know, and checks that the file is the one that was published.
 
 # %%
 from transformer_lab.models import text_encoder
@@ -151,7 +151,7 @@ def split_fused_projection(weight, bias, n_parts):
 # %%
 exercises.split_fused_projection.check(split_fused_projection)
 # %% [markdown]
-# **Exercise 2** (find the bug; 25 minutes, hard). This is the first layer of a published model, computed out of its tensors for one text. No shape is wrong, and it was loaded wrongly in three ways. To each `word` vector belongs that of its type (a text that comes alone is of type 0). `x @ w_qkv` gives all queries, then all keys, then all values. Positions turn the features $i$ and $i + d_{head}/2$ of a head together; `rotate` turns $2i$ and $2i + 1$.
+# **Exercise 2** (find the bug; 25 minutes, hard). This is the first layer of a published model up to its first norm, computed out of its tensors for one text. No shape is wrong, but it was loaded wrongly in three ways. To each `word` vector belongs that of its type (a text that comes alone is of type 0). `x @ w_qkv` gives all queries, then all keys, then all values. Positions turn the features $i$ and $i + d_{head}/2$ of a head together; `rotate` turns $2i$ and $2i + 1$.
 
 # %% [markdown]
 # What was observed, compared with the original:
@@ -191,7 +191,7 @@ with torch.no_grad():
 print("padded, max difference < 1e-4:", (ours - theirs)[real].abs().max().item() < 1e-4)
 print("each alone, max difference < 1e-4:", (alone - theirs[real]).abs().max().item() < 1e-4)
 # %% [markdown]
-# And the other two families? Small random models serve as well as large ones: write each to a folder, as its authors would, and load it from there.
+# And the other two families? Small random models will do: write each to a folder, as its authors would, and load it from there. In a new model all biases are 0 and the weights of all norms are 1, so a bias or a norm in the wrong place would change nothing. That is why we add noise to every parameter first.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -207,17 +207,18 @@ originals += [LlamaForCausalLM(LlamaConfig(vocab_size=50, **llama))]
 # %%
 tokens = torch.arange(60).reshape(3, 20) * 7 % 50
 for theirs in originals:
-    with TemporaryDirectory() as place:
+    with torch.no_grad(), TemporaryDirectory() as place:
+        for parameter in theirs.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
         theirs.eval().save_pretrained(place)
         ours = published.load(place).model
-    with torch.no_grad():
         difference = (ours(tokens) - theirs(tokens).logits).abs().max().item()
     print(f"{type(theirs).__name__}, max difference < 1e-4:", difference < 1e-4)
 # %% [markdown]
-# All of them agree, so from here on the vectors that we look at are those of the published model. With an Internet connection, `published.load("gpt2", download=True)` brings GPT-2 itself: 548 MB, once, with a progress bar, and a broken download goes on where it stopped.
+# All of them agree, so from here on the vectors that we look at are those of the published model. With an Internet connection, `published.load("gpt2", download=True)` brings GPT-2 itself: 548 MB, once, with a progress bar, and an interrupted download goes on where it stopped.
 
 # %% [markdown]
-# **Exercise 3** (write the test; 20 minutes, medium). Somebody loaded an encoder. `ours(tokens, types)` and `theirs(tokens, types)` give (B, T, 4) for tokens (B, T) from 1 to 9, where 0 is padding and stands after a text, and types of 0 or 1. A text has 1 to 40 tokens. The loading is right if the vector of every token differs by at most 0.0001, in every batch. Your test is scored on right loadings and wrong ones.
+# **Exercise 3** (write the test; 20 minutes, medium). Somebody loaded an encoder. `ours(tokens, types)` and `theirs(tokens, types)` give (B, T, 4). They take tokens (B, T), which are 1 to 9, or 0 for the padding after a text, and types of 0 or 1. A text has 1 to 40 tokens. The loading is right if the vector of every token differs by at most 0.0001, in every batch. Your test is scored on right loadings and wrong ones.
 
 # %% exercise="loaded_right"
 def loaded_right(ours, theirs):
@@ -228,7 +229,7 @@ exercises.loaded_right.check(loaded_right)
 # %% [markdown]
 # ## Does *bank* mean two things?
 #
-# Take eight sentences for each sense, and compare all pairs. The **gap** is the mean cosine within a sense minus the mean cosine across. If the sense does not matter, it is about 0. And so that *bank* is no lucky choice, we take five more words:
+# Take eight sentences for each sense, and compare all pairs. The **gap** is the mean cosine within a sense minus the mean cosine across. If the sense does not matter, it is about 0. And in case *bank* is a lucky choice, we take five more words:
 
 # %%
 for word, senses in word_senses.SENSES.items():
@@ -247,7 +248,7 @@ sense = torch.arange(16) // 8  # eight of one sense, eight of the other
 heaps = {word: sum(senses.values(), ()) for word, senses in word_senses.SENSES.items()}
 words = {word: vectors_of(word, heap) for word, heap in heaps.items()}
 # %% [markdown]
-# Suppose that a gap is 0.03. Is that much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is as large. This is a **permutation test**. **Predict**: for which of the six words will the gap be more than chance gives?
+# Suppose that a gap is 0.03. Is that much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is as large. This is a **permutation test**. **Predict**: for which of the six words will the gap be larger than chance would give?
 
 # %%
 def by_chance(x, deals=1000):
@@ -274,7 +275,7 @@ for word, x in words.items():
 assert gaps["bank"][3] > 10 * gaps["bank"][0] > 0
 assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 # %% [markdown]
-# Before the first layer only the positions differ, and the gap is no larger than chance would give. After the last layer every word passes the test. How *far* the senses are apart is another matter: much further for *bank*, *spring* and *match* than for *crane*. (The vectors of *crane* are more alike altogether, which leaves less room for a gap. But even as a share of that room, its gap is about a third of theirs or less.) A small p says that there is a difference, and not that it is large.
+# Before the first layer only the positions differ, and the gap is no larger than chance would give. After the last layer every word passes the test. How *far apart* the senses are is another matter: they are much further apart for *bank*, *spring* and *match* than for *crane*. (The vectors of *crane* are more alike overall, which leaves less room for a gap. But even as a share of that room, its gap is about a third of theirs or less.) A small p says that there is a difference, and not that it is large.
 
 # %% [markdown]
 # ## Is it the word, or the sentence?
@@ -295,10 +296,10 @@ for other in ("thing", "it", "[MASK]"):
     others[other] = {w: vectors_of(other, exchanged(w, heap, other)) for w, heap in heaps.items()}
     print(*exchanged("bank", heaps["bank"][:9:8], other), sep=" | ")
 # %% [markdown]
-# The gaps of two words can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
+# The gaps of two words can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others. Is the vector of the one that you took out nearer to the mean of its own sense? With six words there are 96 such questions.
 
 # %% [markdown]
-# How many could chance get right? Throws of a coin would be the wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, whichever layer the vectors came from. So only a count above 61 means something. **Predict** how many *thing* gets right.
+# How many could chance get right? Throws of a coin would be the wrong measure, because the sixteen questions about a word are answered by the same few vectors and therefore tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, whichever layer the vectors came from. So only a count above 61 means something. **Predict** how many *thing* gets right.
 
 # %%
 def leave_one_out(x):
@@ -319,17 +320,17 @@ assert told["[MASK]"][6] > 65
 assert told["itself"][1] > 6 + max(told[name][1] for name in others)
 
 # %% [markdown]
-# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would be. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are ahead, and not only of these three: whichever of the other five words stands in the place of each, at most 76 answers are right. So there the word does add something.
+# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would be. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are ahead, and not only of these three: even if we put into the place of each word the one of the other five that does best there, only 76 answers are right. So there the word does add something.
 
 # %% [markdown]
-# In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
+# In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words about the river, and the river sense among words about money. It stands at the same position in both sentences of a pair, so that position can't help.
 
 # %%
 for money, river in word_senses.CROSSED[:3]:
     print(money, "|", river)
 crossed = [money for money, _ in word_senses.CROSSED] + [river for _, river in word_senses.CROSSED]
 # %% [markdown]
-# We let each vector **lean**: its cosine with the mean of the usual money sentences, minus its cosine with the mean of the river's. Then we compare the two sentences of a pair, and count the pairs in which the one with the money sense leans further towards money. (Some vectors may all lean to one side. Within a pair, that cancels.) If the vectors hold the sense of *bank*, the count is nearly eight. If they reflect the words around it, you may expect nearly none. But that is only an expectation, so we measure it: the control is again another word in the place of *bank*. **Predict** both.
+# We measure how far each vector **leans** towards money: its cosine with the mean of the usual money sentences, minus its cosine with the mean of the river's. Then we compare the two sentences of a pair, and count the pairs in which the one with the money sense leans further towards money. (The vectors of the crossed sentences may all lean to the same side. Within a pair, that cancels.) If the vectors hold the sense of *bank*, the count is nearly eight. If they reflect the words around it, you may expect nearly none. But that is only an expectation, so we measure it: the control is again another word in the place of *bank*. **Predict** both.
 
 # %%
 def leans(x, y, left_out=()):
@@ -358,15 +359,15 @@ assert further["bank"][0][1:].min() >= 7
 assert 2 <= further["bank"][1][1:].min() <= further["bank"][1][1:].max() <= 6
 assert max(further[name][1][3] for name in others) >= 5
 # %% [markdown]
-# Among its usual company *bank* is right in all eight pairs (before the first layer, by its position alone, in six), and after the last layer so is each of the others. Among the company of the other sense *bank* is right in about half of them, as often as a coin would be. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence does not give nearly none, but two to seven. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
+# In its usual company *bank* is right in all eight pairs (before the first layer, by its position alone, in six), and after the last layer each of the others is right in all eight, too. In the company of the other sense *bank* is right in about half of them, as often as a coin would be. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence does not give nearly none, but two to seven. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
 
 # %% [markdown]
-# Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector takes up what the sentence around it is about.** In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and in our crossed sentences, which speak of both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
+# Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector picks up what the sentence around it is about.** In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and in our crossed sentences, which speak of both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
 
 # %% [markdown]
 # ## Break it
 #
-# A wrong loading rarely raises an error. We make five of them, and look at three things: how far the vectors of the tokens are off, what becomes of the gap of *bank* after layer 2, and what the counts of 96 after the last layer would have been, for the words and for *thing* (5 seconds). **Predict**: with which of them would our answer have been another one?
+# Weights that are loaded wrongly rarely raise an error. We load them wrongly in five ways, and look at three things: how far the vectors of the tokens are off, what becomes of the gap of *bank* after layer 2, and what the counts of 96 after the last layer would have been, for the words and for *thing* (5 seconds). **Predict**: with which of the five would our answer have been different?
 
 # %%
 from copy import deepcopy
@@ -433,7 +434,7 @@ assert counts["without_types"][0] > 75 > 61 > counts["without_types"][1]
 ahead = {name for name, (itself, thing) in counts.items() if itself > thing + 6}
 assert ahead == {"relu", "without_types", "norms_exchanged"}
 # %% [markdown]
-# All of them run, and all leave *bank* a gap. With another ε, and with transposed queries, *thing* is still right as often as the words. With the other three it is not. Without types, for example, the words are told apart nearly as well as before, but *thing* has only 51 of 96, which is what chance gives. From this control we would have concluded the opposite: that it is the word that makes the difference. (Another control might have warned us, since *it* has 74 and *paper* 75 without types.) What finds every one of the five is the comparison with the original, number by number. That is why it stands in this lesson *before* the question.
+# All of them run, and all leave *bank* a gap. With a different ε, and with transposed queries, *thing* is still right as often as the words. With the other three it is not. Without types, for example, the words themselves are right nearly as often as before, but *thing* has only 51 of 96, which is what chance gives. From this control we would have concluded the opposite: that it is the word that makes the difference. (Another control might have warned us, since *it* has 74 and *paper* 75 without types.) What finds every one of the five is the comparison with the original, number by number. That is why it comes *before* the question in this lesson.
 
 # %% [markdown]
 # ## Search by meaning
@@ -487,10 +488,10 @@ for name, asked in sets.items():
         found = library[by_meaning[name][number].argmax().item()][0]
         print(f"{question}  (written for lesson {lesson}, found in {found})")
 # %% [markdown]
-# Now rank the lessons by the best paragraph of each. At which place is the right one? There are 23 questions in words that the lessons use, written before any search was tried. Another 23 ask the same in the words of somebody who has not read the lessons. They were written after the first set had been tried, and all of them are counted.
+# Now rank the lessons by the best paragraph of each. In which place does the right one come? There are 23 questions in words that the lessons use, written before any search was tried. Another 23 ask the same in the words of somebody who has not read the lessons. They were written after the first set had been tried, and all of them are counted.
 
 # %% [markdown]
-# The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and a word counts the more, the fewer paragraphs have it. **Predict** for both kinds of questions and both searches how often the right lesson comes first; a blind guess is right two or three times. A lesson in second place is better than one in ninth, so the mean of 1/place is printed, too, the **mean reciprocal rank**.
+# The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and the fewer paragraphs contain a word, the more it counts. **Predict** for both kinds of questions and both searches how often the right lesson comes first; a blind guess is right two or three times. A lesson in second place is better than one in ninth, so the mean of 1/place is printed, too, the **mean reciprocal rank**.
 
 # %%
 from collections import Counter
@@ -547,9 +548,9 @@ for name in sets:
 other = {way: reciprocal["in other words", way] for way in ways}
 assert other["by meaning"] > other["by shared words"]
 # %% [markdown]
-# In both sets the vectors find the right lesson more often than the count of words does. (More than half of their first answers are wrong even so.)
+# In both sets the vectors find the right lesson more often than the shared words do. (More than half of their first answers are wrong even so.)
 #
-# Is it a mistake to count the padding in the mean? The first set gains by it and the second loses, so these 46 questions don't tell. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
+# Is it a mistake to count the padding in the mean? The first set gains by it and the second loses, so these 46 questions can't tell. But such a mean has a fault that shows without statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
 
 # %% tolerance=0.05
 @torch.no_grad()
@@ -585,7 +586,7 @@ print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):
 assert coins(*further_up.tolist()) < 0.15
 
 # %% [markdown]
-# Both sets lean towards the vectors, and coins would seldom lean as far in both together. But how seldom depends on the paragraphs that are searched. When a random fifth of them is left out, p can be above 0.05. So the model is probably the better search, and 46 questions are too few to be sure of it.
+# Both sets lean towards the vectors, and if we count the two together, coins would seldom lean so far. But how seldom depends on the paragraphs that are searched. When a random fifth of them is left out, p is often above 0.05. So the model is probably the better search, and 46 questions are too few to be sure of it.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.
@@ -599,7 +600,7 @@ exercises.mean_pool.check(mean_pool)
 # %% [markdown]
 # ## A search of your own
 #
-# Once your `mean_pool` has passed, the search is yours. Until then it is the package's that pools here.
+# Once your `mean_pool` has passed, the search is yours. Until then the package's does the pooling.
 
 # %% own=true
 parts = exercises.mine().or_package()
@@ -611,9 +612,9 @@ print(parts)
 # ## Remember
 #
 # - A checkpoint is a table of names and numbers. Loading is renaming, and sometimes transposing, splitting and reordering.
-# - A wrong loading runs. Compare it with the original, number by number, before you ask it anything.
+# - A model that was loaded wrongly still runs. Compare it with the original, number by number, before you ask it anything.
 # - A small p says that there is a difference. What makes it is another question, and needs a control of its own.
-# - The vector of a word takes up the company that the word keeps, and so would that of another word in its place.
+# - The vector of a word picks up the company that the word keeps, and so would that of another word in its place.
 
 # %% [markdown]
 # ## Quiz
@@ -626,7 +627,7 @@ print(parts)
 # </details>
 
 # %% [markdown]
-# <details><summary>3. The same text gets another vector when it is in a batch with a longer one. Name two suspects.</summary>
+# <details><summary>3. The same text gets a different vector when it is in a batch with a longer one. Name two suspects.</summary>
 # Either attention sees the padding, or the mean counts it.
 # </details>
 # <details><summary>4. How would you load GPT-2 itself?</summary>
@@ -651,7 +652,7 @@ with torch.no_grad(), record_attention(model) as maps:
 weights = torch.cat(list(maps.values()))  # (layers, heads, T, T)
 widgets.heads(weights[:2], tokens, tokens)
 # %% [markdown]
-# One sentence is only an example. So we compute four scores on paragraphs of the lessons, each the mean weight that a token gives: to the token before it, to the one after it, to *[CLS]*, and to the same word elsewhere in the text. (The special tokens themselves are not asked.)
+# One sentence is only an example. So we compute four scores on paragraphs of the lessons, each the mean weight that a token gives: to the token before it, to the one after it, to *[CLS]*, and to the same word elsewhere in the text. (What the special tokens themselves look at is not counted.)
 
 # %%
 @torch.no_grad()
@@ -686,7 +687,7 @@ for name, score in zip(names, scores):
     print(f"{name}: head {layer}.{head} {score.max():.2f}, the median head {score.median():.2f}")
 assert scores[0].max() > 0.9 > 0.5 > scores[0].flatten().sort().values[-2]
 # %% [markdown]
-# One head looks at the token before it and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives about a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
+# One head looks from each token at the one before and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives about a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
 
 # %%
 print(*word_senses.REVERSED[0], "|", *word_senses.REVERSED[1])
@@ -714,7 +715,7 @@ print(f"distance {whole:.3f}; without head {layer}.{head} {without[head]:.2f} of
 print(f"without one of the others of its layer {min(others):.2f} to {max(others):.2f}")
 assert abs(without[head] - 1) < max(abs(share - 1) for share in others) < 0.3
 # %% [markdown]
-# Could anything be missed here? There is a control that must come out as 0, because without its vectors of positions a model can't see any order:
+# Would this distance show it at all if the order were lost? There is a control that must come out as 0, because without its vectors of positions a model can't see any order:
 
 # %%
 positions = model.positions.encoding.detach().clone()
@@ -747,7 +748,7 @@ print("without all heads of a layer, 0 to 5:", ", ".join(f"{share:.2f}" for shar
 assert both < without[head] - 0.03
 
 # %% [markdown]
-# What is lost without both heads is more than the losses of each alone add up to. Does that hold for any two heads, or only for these two? The control puts each other head of layer 0 in the place of head 0.2:
+# What is lost without both heads is more than the losses without each of them add up to. Does that hold for any two heads, or only for these two? The control puts each other head of layer 0 in the place of head 0.2:
 
 # %% tolerance=0.02
 beyond = []  # what is lost without both, less what is lost without either

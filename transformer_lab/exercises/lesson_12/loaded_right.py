@@ -154,7 +154,7 @@ WRONG: dict[str, Model] = {
     "another eps in the norm": another_eps,
     "the last row of the vocabulary was not loaded": last_token_lost,
     "the row of token 1 was not loaded": first_token_lost,
-    "what one token has too much, the next has too little": cancelling,
+    "one token has too much, and the next as much too little": cancelling,
     "the first token is right, the others are not": first_token_right,
     "one feature is too small by 0.0005": one_feature_off,
     "one feature is too large by 0.0005": one_feature_above,
@@ -294,7 +294,10 @@ def padding_compared(ours, theirs):
     return bool((ours(tokens, types) - theirs(tokens, types)).abs().max() <= 1e-4)
 
 
-@loaded_right.mistake("You compare the mean vectors of texts. What one token has too much, another has too little.")
+@loaded_right.mistake(
+    "You compare the mean vectors of texts. Where one token has too much, another has too little, and the mean hides "
+    "both."
+)
 def means_compared(ours, theirs):
     tokens, types = batch()
     kept = (tokens != 0)[..., None]

@@ -88,7 +88,7 @@ def padding_kept(hidden, mask):
     return (hidden * kept).sum(1) / kept.sum(1).clamp(min=1)
 
 
-@mean_pool.mistake("A text without tokens gets 0 / 0, which is NaN. It is to get zeros.")
+@mean_pool.mistake("A text without tokens gets 0 / 0, which is NaN. It should get zeros.")
 def nan_for_nothing(hidden, mask):
     return (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
@@ -101,8 +101,8 @@ def one_token_too_many(hidden, mask):
 
 
 @mean_pool.mistake(
-    "You return the vector of the *first* token. Some models are trained so that it stands for the text; asked for is "
-    "the mean of all."
+    "You return the vector of the *first* token. Some models are trained so that it stands for the text; the "
+    "exercise asks for the mean of all."
 )
 def the_first_token(hidden, mask):
     return hidden[:, 0]
@@ -113,7 +113,7 @@ def the_last_position(hidden, mask):
     return hidden[:, -1]
 
 
-@mean_pool.mistake("You take the largest of each feature. That is max pooling; asked for is the mean.")
+@mean_pool.mistake("You take the largest of each feature. That is max pooling; the exercise asks for the mean.")
 def the_largest(hidden, mask):
     return hidden.masked_fill(~mask[..., None], float("-inf")).amax(1).clamp(min=torch.finfo(hidden.dtype).min)
 
@@ -124,7 +124,7 @@ def normalised(hidden, mask):
     return F.normalize((hidden * kept).sum(1) / kept.sum(1).clamp(min=1), dim=-1)
 
 
-@mean_pool.mistake("The mean runs over the features of each token. It is to run over the tokens: axis 1.")
+@mean_pool.mistake("The mean runs over the features of each token. It should run over the tokens: axis 1.")
 def over_the_features(hidden, mask):
     return hidden.mean(-1) * mask
 
@@ -141,7 +141,7 @@ def divided_by_the_number_of_texts(hidden, mask):
 
 @mean_pool.mistake(
     "You return the vector of the *first* token, and zeros for a text that has none. Some models are trained so that "
-    "it stands for the text; asked for is the mean of all tokens."
+    "it stands for the text; the exercise asks for the mean of all tokens."
 )
 def the_first_token_if_there_is_one(hidden, mask):
     return hidden[:, 0] * mask[:, :1]
@@ -156,8 +156,8 @@ def a_little_added(hidden, mask):
 
 
 @mean_pool.mistake(
-    "You return the vector of each text's *last* token. Models that read from left to right are often used so; asked "
-    "for is the mean of all tokens."
+    "You return the vector of each text's *last* token. Models that read from left to right are often used so; the "
+    "exercise asks for the mean of all tokens."
 )
 def the_last_token(hidden, mask):
     return hidden[torch.arange(len(hidden)), mask.sum(1) - 1]

@@ -47,8 +47,8 @@ def broken_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     minutes=25,
     difficulty=3,
     statement="""
-    Mend a loading. The function computes the first layer of a published model out of its tensors, for one text of
-    tokens (T,). It was loaded wrongly in three ways; no shape is wrong.
+    Mend a loading. The function computes the first layer of a published model up to its first norm, out of its
+    tensors, for one text of tokens (T,). It was loaded wrongly in three ways; no shape is wrong.
 
     The model: to the `word` vector of each token is added that of its type, a row of `types`; a text that comes alone
     is of type 0. x @ w_qkv gives all queries, then all keys, then all values; in each the heads lie side by side.
@@ -93,7 +93,7 @@ def mend_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     return F.layer_norm(x + heads @ w_out.T, x.shape[-1:], eps=eps)
 
 
-TYPE = "The type vector is missing: every word of a text that comes alone has that of type 0 added."
+TYPE = "The type vector is missing: that of type 0 is added to every word of a text that comes alone."
 
 
 SPLIT = (
@@ -252,8 +252,8 @@ def types_added_up(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
 
 
 @mend_loading.mistake(
-    "You add the whole table `types`: of two tokens each gets another type, and a longer text raises an error. A text "
-    "that comes alone is of type 0: only the first row belongs to its tokens."
+    "You add the whole table `types`: each of two tokens gets a different type, and a longer text raises an error. A "
+    "text that comes alone is of type 0: only the first row belongs to its tokens."
 )
 def all_rows_of_types(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     return loaded(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate)

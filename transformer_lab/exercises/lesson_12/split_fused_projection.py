@@ -26,7 +26,7 @@ split_fused_projection = Exercise(
     `bias` (n_parts · d_out). The first d_out columns belong to the first part, the next d_out to the second.
 
     Return `(weights, biases)`, (n_parts, d_out, d_in) and (n_parts, d_out), such that an `nn.Linear` with weights[i]
-    and biases[i] computes part i. Mind that an `nn.Linear` computes x @ weight.T + bias.
+    and biases[i] computes part i. Note that an `nn.Linear` computes x @ weight.T + bias.
     """,
     returns=("weights", "biases"),
     cases=(
@@ -95,7 +95,9 @@ def rows_are_cut(weight, bias, n_parts):
     return torch.stack(weight.tensor_split(n_parts, 0)).mT, bias.unflatten(0, (n_parts, -1))
 
 
-@split_fused_projection.mistake("Every part has the whole bias. Each column has its own number: cut it as the columns.")
+@split_fused_projection.mistake(
+    "Every part has the whole bias. Each column has its own number: cut it like the columns."
+)
 def whole_bias(weight, bias, n_parts):
     return weight.T.unflatten(0, (n_parts, -1)), bias.expand(n_parts, -1)
 

@@ -177,7 +177,7 @@ print("weights of one head", tuple(weights.shape), "and of the layer", tuple(of_
 difference = (of_layer[0, 1] - weights).abs().max()
 print(f"this head = head 1 of the layer, max difference < 1e-6: {difference < 1e-6}")
 # %% [markdown]
-# Is the whole layer really the same as the list of heads? To find out, we copy the weights. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, so we lay the weights of the heads on top of each other:
+# Is the whole layer really the same as the list of heads? To find out, we copy the weights. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, so we stack the weights of the heads, each below the one before:
 
 # %%
 with torch.no_grad():
@@ -259,7 +259,7 @@ read = analysis.token_names(tokenizer, source)
 written = analysis.token_names(tokenizer, [*target, tokenizer.eos_id])
 widgets.attention(trained, query_tokens=written, key_tokens=read)
 # %% [markdown]
-# To say *how* different two heads are, we need a number. For each query, take the keys at which the first head has the larger weight, and add up by how much it is larger. The sum is 0 if their weights are the same and 1 if they have no token in common. Here is its mean over all pairs of heads and all queries:
+# To say *how* different two heads are, we need a number. For each query, take the keys at which the first head has the larger weight, and add up by how much it is larger. The sum is 0 if their weights are the same and 1 if they have no token in common. Here is its mean over all queries, for all pairs of heads together and for the pair that differs most:
 
 # %% tolerance=0.3
 for layer, heads in enumerate(trained):
@@ -301,7 +301,7 @@ def sequences(size, back):
     return x, torch.stack([tokens.roll(steps, dims=1) for steps in back], dim=-1)
 # %%
 def share_right(back, seed, n_heads, network=False, by_position=False, steps=150, before_step=None):
-    """Train a Fetcher; the share of positions at which it then names all tokens rightly."""
+    """Train a Fetcher; the share of positions at which it then names all tokens correctly."""
     torch.manual_seed(seed)
     model, first = Fetcher(n_heads, len(back), network, by_position), max(back)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
@@ -332,7 +332,7 @@ means = {task: [sum(runs) / 3 for runs in found[task].values()] for task in task
 ax = plots.plot_bars(means, list(models), y_label="positions with all right")
 ax.set_ylim(0, 1.3)
 ax.legend(ncols=2, frameon=False)
-alt = "After 150 steps: two tokens with two or four heads, four tokens with four heads."
+alt = "After 150 steps: two tokens with 2 heads, 4 or a network, four tokens with 4 heads."
 plots.show(ax, alt=alt)
 # %% tolerance=0.25
 for task in tasks:
@@ -364,7 +364,7 @@ assert short < 0.5 > fixed
 assert long > 0.8
 
 # %% [markdown]
-# So one head *can* fetch both tokens here, but it is slow. After the 150 steps in which two heads learned the task, it still named only a quarter of the pairs rightly. It has to find a trick: it lets its weights depend on the tokens, so that of two kinds the same one gets the larger share wherever it stands, and the positions, which are blended along with the tokens, tell where that share came from. The head whose weights cannot depend on the tokens never gets there, and for such a head with a linear reader the impossibility is real, as the two boxes prove.
+# So one head *can* fetch both tokens here, but it is slow. After the 150 steps in which two heads learned the task, it still got only a quarter of the pairs right. It has to find a trick: it lets its weights depend on the tokens, so that of two kinds the same one gets the larger share wherever it stands, and the positions, which are blended along with the tokens, tell where that share came from. The head whose weights cannot depend on the tokens never gets there, and for such a head with a linear reader the impossibility is real, as the two boxes prove.
 
 # %% [markdown]
 # <details><summary>Proof: fixed weights and a linear reader cannot name both tokens (first half)</summary>
@@ -389,7 +389,7 @@ assert long > 0.8
 # Do the two heads divide the work only because they start from *different* random weights? On paper they do: two heads that are equal get equal gradients, so a copy would stay a copy for ever, although the loss would fall if the two parted.
 
 # %% [markdown]
-# How different must they be, then? We start head 1 as a copy of head 0 and add random numbers to its $W^Q$ alone, of about 0.01 in one case, which is a twentieth of the size of its entries, and of about $10^{-12}$ in another. In a third case we make the copy anew before each step, as if it could be kept exactly. And we watch how far the two heads are apart while they train. We do all that in float64, because such small numbers would get lost in float32:
+# How different must they be, then? We start head 1 as a copy of head 0 and add random numbers to its $W^Q$ alone, of about 0.01 in one case, which is a twentieth of the size of its entries, and of about $10^{-12}$ in another. In a third case we make the copy anew before each step, so that not even rounding can part the two. And we watch how far the two heads are apart while they train. We do all that in float64, because such small numbers would get lost in float32. The nine trainings take about a quarter of a minute:
 
 # %%
 def twins(apart, distances):
@@ -427,7 +427,7 @@ plots.show(ax, alt="Both differences grow until they are near 1; that of 1e-12 n
 # Copies that are kept equal do in these 600 steps what a single head did. (Like a single head, they may find its trick later on.) But a difference of $10^{-12}$ is enough to let them part, and then they do the task as well as two heads that had nothing in common.
 
 # %% [markdown]
-# The picture shows why so little is enough: from step 100 on the lower curve climbs nearly in a straight line, and on a logarithmic axis this means that the difference grows exponentially, by a factor of some hundreds in every hundred steps. That is why a start which is ten billion times smaller costs only about 400 steps more. Even rounding is such a start: if you make the copy once and add nothing, the two heads part as well in a computer, after 600 to 800 steps in float64 and on some processors within 300 in float32.
+# The picture shows why so little is enough: from step 100 on the lower curve climbs nearly in a straight line, and on a logarithmic axis this means that the difference grows exponentially, by a factor of some hundreds in every hundred steps. That is why a start which is ten billion times smaller costs only about 400 steps more. Even rounding is such a start: if you make the copy once and add nothing, the two heads part in a computer, too, after 600 to 800 steps in float64 and on some processors within 300 in float32.
 #
 # For this model that answers the question: the loss drives the heads apart, and the random start only lets it begin. The translator's heads had such a start as well.
 
@@ -549,7 +549,7 @@ for n_heads in (1, 2, 8, 32):
 # <details><summary>3. Queries come from a sentence of 7 words, keys and values from one of 4. What is the shape of the output?</summary>
 # It is (B, 7, d_model), one vector for each query. The weights are (B, h, 7, 4).
 # </details>
-# <details><summary>4. After 150 steps a model names a quarter of the tokens rightly. What do you know about what it can do?</summary>
+# <details><summary>4. After 150 steps a model names a quarter of the tokens correctly. What do you know about what it can do?</summary>
 # Only what it does after 150 steps. To claim more, you need a longer run or a proof.
 # </details>
 

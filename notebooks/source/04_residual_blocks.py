@@ -107,7 +107,7 @@ def report(name, values, form=".2f"):
     print(f"{name:22}", "  ".join(f"{value:{form}}" for value in values.tolist()))
 
 # %% [markdown]
-# The loss of an answer is $-\ln p$, where $p$ is the probability that the model gives to the right digit. Guessing among ten digits costs $\ln 10 = 2.30$. What does it cost to know *which* four digits were read, but not in which order? The best answer then gives each digit its share among the four, at every position. This is the mean over all 10 000 sequences:
+# The loss of an answer is $-\ln p$, where $p$ is the probability that the model gives to the right digit. Guessing among ten digits costs $\ln 10 = 2.30$. What does it cost to know *which* four digits were read, but not in which order? The best answer then gives each digit its share among the four, at every position. Its mean cost over all 10 000 sequences is the second of these numbers:
 
 # %%
 from itertools import product
@@ -131,7 +131,7 @@ assert many.min() > 2.25
 # %% [markdown]
 # ## By hand
 #
-# A first suspicion is that the layers are too far from the loss. Let us shrink a layer to a single number, $f(x) = 0.1\,x$, whose derivative is 0.1. By the chain rule, the derivatives of a chain of layers are multiplied. So this is the share of the loss's derivative that gets through all of them:
+# A first suspicion is that the lower layers are too far from the loss. Let us shrink a layer to a function of a single number, $f(x) = 0.1\,x$, whose derivative is 0.1. By the chain rule, the derivatives of a chain of layers are multiplied. So this is the share of the loss's derivative that gets through all of them:
 
 # %%
 for depth in (2, 6, 24):
@@ -193,7 +193,7 @@ exercises.layer_norm.check(layer_norm)
 # The paper's order is called **post-norm**, because it adds first and normalises afterwards. **Pre-norm** normalises only what the sub-layer reads, and leaves the way around it free. [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) (2019) was built in this way, and [Xiong et al. (2020)](https://arxiv.org/abs/2002.04745) analysed both.
 
 # %% [markdown]
-# **Exercise 2** (5 minutes). Write both kinds of block as one function, as the drawing has them. `sublayer` and `norm` are functions handed in: you call them.
+# **Exercise 2** (5 minutes). Write both kinds of block as one function, as they are drawn above. `sublayer` and `norm` are functions that you are given, and you call them.
 
 # %% exercise="residual_block"
 def residual_block(x, sublayer, norm, norm_first):
@@ -202,7 +202,7 @@ def residual_block(x, sublayer, norm, norm_first):
 # %%
 exercises.residual_block.check(residual_block)
 # %% [markdown]
-# The package has each kind as a module that owns its norm, in place of our `Alone`: `Residual` is post-norm, `PreNormResidual` is pre-norm. Behind a pre-norm stack we put the norm that the drawing has at the top.
+# The package has a module for each kind, which owns its norm and takes the place of our `Alone`: `Residual` is post-norm, `PreNormResidual` is pre-norm. After a pre-norm stack we put the last norm of the drawing.
 
 # %%
 from transformer_lab.nn.blocks import PreNormResidual, Residual
@@ -228,7 +228,7 @@ assert pre.max() < 1.19 < many.min()
 # **The tokens collapse.** Attention averages, and averages are more alike than the things that were averaged. After many layers all tokens of a sentence may have become the same vector. From then on they stay alike, because equal inputs have equal outputs, and the model can't say which digit stood where.
 
 # %% [markdown]
-# A residual connection helps against both, so its success does not tell them apart. We need variants that differ in one thing each. The first is the norm without the residual. It is an easy bug to write: here the sub-layer's result is added to *itself*, so that there is a sum and a norm, and all shapes are right.
+# A residual connection helps against both, so its success does not tell them apart. We need variants that differ in only one thing at a time. The first is the norm without the residual. It is an easy bug to write: here the sub-layer's result is added to *itself*, so that there is a sum and a norm, and all shapes are right.
 
 # %%
 class NormOnly(Residual):
@@ -240,7 +240,7 @@ class NormOnly(Residual):
 kinds = {"alone": Alone, "norm only": NormOnly}
 kinds |= {"post-norm": Residual, "pre-norm": PreNormResidual}
 # %% [markdown]
-# We look for both troubles in fresh stacks, before any training. Random vectors go up, and a random gradient comes down. At every layer we take the length of the **activations** (what a layer puts out) and of the gradient, relative to their length where they enter the stack. For the collapse we take the **spread** of a sentence's ten tokens, which is their distance from their common mean, relative to their size. It is 0 if they are all the same.
+# We look for both troubles in fresh stacks, before any training. Random vectors go up, and a random gradient comes down. At every layer we measure the length of the **activations** (what a layer puts out) and of the gradient, relative to their length where they enter the stack. For the collapse we measure the **spread** of a sentence's ten tokens, which is their distance from their common mean, relative to their size. It is 0 if they are all the same.
 
 # %%
 from transformer_lab.analysis import norms_by_layer
@@ -283,7 +283,7 @@ s = {kind: by_depth[24][2][-1] for kind, by_depth in sweep.items()}
 assert g["alone"] < 1e-4 < 1e-3 < min(g["norm only"], g["post-norm"], g["pre-norm"])
 assert max(s["alone"], s["norm only"]) < 1e-5 < s["post-norm"] < 0.01 < 0.1 < s["pre-norm"]
 # %% [markdown]
-# *Alone* suffers from both troubles: a ten-millionth of the gradient arrives, and after three layers all ten tokens are the same vector. The norm cures the first trouble and not the second. After 24 post-norm layers, less than a hundredth of the spread is left; after 24 pre-norm layers, about a third.
+# *Alone* suffers from both troubles: only a ten-millionth of the gradient arrives, and after three layers all ten tokens are the same vector. The norm cures the first trouble, but not the second. After 24 post-norm layers, less than a hundredth of the spread is left; after 24 pre-norm layers, about a third.
 #
 # What happens at other depths? **Predict**, then move the slider. If you hide *alone*, the axes open up for the other three.
 
@@ -332,12 +332,12 @@ assert norm_only.min() > 2.25
 assert faded.max() < 2
 assert faded.mean() > pre.mean()
 # %% [markdown]
-# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training widens the gap between the third stack and the first two. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess at this rate, at 2.30 to 2.31. (How a stack can learn at all when only a ten-millionth of the gradient arrives at its first layer is the subject of the first *Extra*.)
+# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training widens the gap between the third stack and the first two. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess with this learning rate (2.30 to 2.31). (How a stack can learn at all when only a ten-millionth of the gradient arrives at its first layer is the subject of the first *Extra*.)
 #
 # This points to the collapse. But there is something odd about it. Equal tokens could still say *which* digits were read, for a loss of 1.19, and *norm only* does not even do that.
 
 # %% [markdown]
-# So let us look once more at the vectors that leave these stacks. This time we ask not only how far apart the tokens of a sentence lie, but also how far apart the *sentences* lie, by the spread of their mean vectors. We do it before and after the training:
+# So let us look once more at the vectors that leave these stacks. This time we ask not only how far apart the tokens of a sentence lie, but also how far apart the *sentences* lie, measured by the spread of their mean vectors. We measure both before and after training:
 
 # %% tolerance=30
 def both_spreads(top):
@@ -356,10 +356,10 @@ for kind, top, end in (("norm only", top_norm_only, nn.Identity), ("pre-norm", t
 assert left["norm only"][1] < 1e-5 < 0.1 < left["pre-norm"][1]
 
 # %% [markdown]
-# In the fresh stack only the tokens of a sentence are equal, and different sentences still have different vectors. After 80 steps of training, at this rate, even that is gone: the stack puts out the *same vector for every token of every sentence*. It has become a constant, and a constant can only guess. (The stack with which we began, *alone*, ends in the same way.) [Dong et al. (2021)](https://arxiv.org/abs/2103.03404) call the first collapse **rank collapse**. They prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
+# In the fresh stack only the tokens of a sentence are equal, and different sentences still have different vectors. After 80 steps of training with this learning rate, even that is gone: the stack puts out the *same vector for every token of every sentence*. It has become a constant, and a constant can only guess. (The stack with which we began, *alone*, ends in the same way.) [Dong et al. (2021)](https://arxiv.org/abs/2103.03404) call the first collapse **rank collapse**. They prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
 
 # %% [markdown]
-# Is averaging to blame? If so, *alone*, the stack with which we began, should learn as soon as nothing averages its tokens. In the control, each token attends to itself alone. Such a token knows nothing about the others, so it needs a task that it can solve by itself, and we let it name its own digit. The steps are a tenth as long as before, for a reason that comes afterwards. The ordinary attention, which averages over all tokens, gets the same task and the same steps (10 seconds):
+# Is averaging to blame? If so, *alone*, the stack with which we began, should learn as soon as nothing averages its tokens. In the control, each token attends to itself alone. Such a token knows nothing about the others, so it needs a task that it can solve by itself, and we let it name its own digit. The steps are a tenth as long as before, for a reason given below. Ordinary attention, which averages over all tokens, gets the same task and the same steps (10 seconds):
 
 # %%
 class Itself(Stack):
@@ -384,7 +384,7 @@ assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 #
 # Without averaging, more of the gradient arrives. But that is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, most of them still learned.
 # %% [markdown]
-# Why shorter steps? With long ones the tokens become alike even if nothing averages them: at a rate of 0.003, 80 steps bring their spread below 0.1, and both stacks guess. (With short steps even *alone* is not quite helpless at saying the digits backwards. At a rate of 0.0003 its tokens are equal, but its sentences stay different, and it slowly learns which digits were read: one model was at 2.17 after 300 steps, and at 2.00 after 900. Equal tokens can't say the order, so it would never get below 1.19.)
+# Why shorter steps? With long ones the tokens become alike even if nothing averages them: at a rate of 0.003, 80 steps bring their spread below 0.1, and neither stack does better than a guess. (With short steps even *alone* is not quite helpless at saying the digits backwards. At a rate of 0.0003 its tokens are equal, but its sentences stay different, and it slowly learns which digits were read: one model was at 2.17 after 300 steps, and at 2.00 after 900. Equal tokens can't say the order, so as long as they stay equal it can't get below 1.19.)
 #
 # *Norm only* gives the same answer as *alone*, but needs even shorter steps. With 300 steps at a rate of 0.0001, its models also learn if each token attends to itself, but hardly learn if attention averages.
 
@@ -410,7 +410,7 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. Their loss is so large because of the growth: with one norm behind the stack it is that of a guess, 2.24 to 2.32. In the fresh stack the tokens have drawn together, to a spread of 0.003, because their common part grows far more than their differences. If each token attends to itself alone, the activations grow as much, but the tokens stay apart. With that norm and a rate of 0.0003, such models learned to name their own digit in 80 steps (0.28 to 0.39), and with ordinary attention they did not (2.24 to 2.30), nor in 800. But here attention hardly averages: its scores grow, too, so from about layer six on, one token has nearly all the weight. With scores from normalised vectors, tokens were just as alike, but learning began (2.03 to 2.10): huge scores matter.
+# All six end far worse than a guess. The growth makes their loss so large: with one norm after the stack it is that of a guess, 2.24 to 2.32. In the fresh stack the tokens have drawn together, to a spread of 0.003, because their common part grows far more than their differences. If each token attends to itself alone, the activations grow as much, but the tokens stay apart. With that norm and a rate of 0.0003, such models learned in 80 steps to name each token's digit (0.28 to 0.39); with ordinary attention none did (2.24 to 2.30), nor in 800. But attention hardly averages here: scores grow, too, so from about layer six on, one token gets nearly all the weight. With scores from normalised vectors, the tokens were just as alike, but learning began (2.03 to 2.10), so huge scores do harm of their own.
 
 # %% [markdown]
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not. The norm keeps the numbers in bounds, and without it what the tokens have in common outgrows that vector.
@@ -441,7 +441,7 @@ exercises.which_control.check(which_control)
 # %% [markdown]
 # ## How deep can post-norm go?
 #
-# The paper normalises *after* the sum, and GPT-2 normalised before it. What difference does the order make? In a post-norm stack, each norm brings the sum of input and result back to one fixed length, so the input's share shrinks with every sub-layer. What attention puts in its place is averaged over the tokens, and makes them more alike. The last column is the control, post-norm without the averaging:
+# The paper normalises *after* the sum, and GPT-2 normalised before the sub-layer. What difference does the order make? In a post-norm stack, each norm brings the sum of input and result back to one fixed length, so the input's share shrinks with every sub-layer. What attention puts in its place is averaged over the tokens, and makes them more alike. The last column is the control, post-norm without the averaging:
 
 # %% tolerance=0.3
 def spreads_of_three(stack, wrap, depth):
@@ -463,7 +463,7 @@ for depth in (2, 6, 12, 24, 48):
 # %% [markdown]
 # Each pair gives the smallest and the largest spread among three fresh stacks. At six layers, the paper's depth, the tokens of post-norm are still well apart; at 48 next to nothing sets them apart. Without averaging they draw together as well, but far more slowly, so averaging is the main cause here and not the only one.
 #
-# What becomes of the tokens in training depends on the size of the steps. Here are twelve post-norm layers with the learning rate of the first trainings, 0.003, and with a third of it (7 seconds):
+# What becomes of the tokens in training depends on the size of the steps. Here are twelve post-norm layers trained with the learning rate that we used at first, 0.003, and with a third of it (7 seconds):
 
 # %% tolerance=0.3
 large, top_large = train(12, Residual)
@@ -591,7 +591,7 @@ assert (reused - intact).abs().max() < 0.02
 # The losses differ by less than 0.02. All norms begin alike, with $\gamma = 1$ and $\beta = 0$, so the two stacks begin as one and the same function, and after 80 steps they still hardly differ. After 800 both losses are 0.00. The loss would not have shown you the slip, but a test can: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
 
 # %% [markdown]
-# **Exercise 4** (find the bug; 15 minutes, medium). A stack of two pre-norm blocks and the norm behind them, with three defects. If its sub-layers give zeros and its norms have different weights, it should do what its last norm does, but it does something else. After a backward pass, most parameters of its three norms have no gradient. And with norms whose weights are held fixed, the vectors that leave the stack still grow longer in training. Mend it: `norm_1` belongs to `sublayer_1`, `norm_2` to `sublayer_2`, and `norm_3` stands behind the last block.
+# **Exercise 4** (find the bug; 15 minutes, medium). A stack of two pre-norm blocks and the norm after them, with three defects. If its sub-layers give zeros and its norms have different weights, it should do what its last norm does, but it does something else. After a backward pass, most parameters of its three norms have no gradient. And with norms whose weights are held fixed, the vectors that leave the stack still grow longer in training. Mend it: `norm_1` belongs to `sublayer_1`, `norm_2` to `sublayer_2`, and `norm_3` comes after the last block.
 
 # %% exercise="mend_stack"
 def mend_stack(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
@@ -630,7 +630,7 @@ exercises.mend_stack.check(mend_stack)
 # </details>
 
 # %% [markdown]
-# <details><summary>5. A model gives different answers when it runs with a batch of one. Which norm do you suspect?</summary>
+# <details><summary>5. A model gives different answers when the same input runs in a batch of one. Which norm do you suspect?</summary>
 # Batch normalisation in training mode, because its means come from the batch. Layer norm never looks at the others.
 # </details>
 
@@ -661,10 +661,10 @@ for i in (0, 11, 15, 23):
 assert sizes[11] < sizes[23] / 1000
 assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 # %% [markdown]
-# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. The shorter steps at the bottom are all that sets the stack apart from *pre-norm*, whose gradients in each block are the same up to a power of 0.7: with $\varepsilon = 10^{-30}$ its models ended at 0.18, 0.12 and 0.21, as those of *pre-norm* did.
+# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. The shorter steps at the bottom are all that sets the stack apart from *pre-norm*. In each block the gradients of the two differ only by a power of 0.7, which Adam divides out if $\varepsilon$ is small enough: with $\varepsilon = 10^{-30}$ the models ended at 0.18, 0.12 and 0.21, as those of *pre-norm* did.
 
 # %% [markdown]
-# But the stack would also learn if its first layers did not move at all. With the embeddings and layers 1 to 12 held fixed, its models ended at 1.35, 1.05 and 0.69; with only the last layer and what reads it left to learn, they ended at 1.60 to 1.79. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
+# But the stack would also learn if its first layers did not move at all. With the embeddings and layers 1 to 12 held fixed, its models ended at 1.35, 1.05 and 0.69; with only the last layer and the parts after it left to learn, they ended at 1.60 to 1.79. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
 
 # %% [markdown]
 # ## Extra: why four times as wide?
@@ -727,7 +727,7 @@ for norm_first in (False, True):
 # %% [markdown]
 # ## Extra: why not batch normalisation?
 #
-# **Batch normalisation** ([Ioffe & Szegedy, 2015](https://arxiv.org/abs/1502.03167)) takes a mean and a variance for each *feature*, over all tokens of the batch, whereas layer normalisation takes them for each *token*, over its features. Short sentences are filled up with **padding**, zeros here. Three words share a batch with another sentence of 3 words, then of 6, then of 12. How much do they change?
+# **Batch normalisation** ([Ioffe & Szegedy, 2015](https://arxiv.org/abs/1502.03167)) takes a mean and a variance for each *feature*, over all tokens of the batch, whereas layer normalisation takes them for each *token*, over its features. Short sentences are filled out with **padding**, here with zeros. Three words share a batch with another sentence of 3 words, then of 6, then of 12. How much do their outputs change?
 
 # %% tolerance=0.1
 def batch_norm(x):  # (B, T, d_model), in training
@@ -764,7 +764,7 @@ for name, normalise in (("layer norm", layer_norm_of), ("batch norm", batch_norm
     print(f"{name}: standard deviation", {size: round(value, 2) for size, value in at.items()})
 assert at[4] > 1.2 * at[16] > 2.4 * at[128]
 # %% [markdown]
-# After training, batch normalisation therefore replaces these means and variances by remembered averages, and so computes something different from what it computes in training. Layer normalisation computes the same in training and afterwards, for every token alone.
+# After training, batch normalisation therefore replaces these means and variances by remembered averages, and so computes something different from what it computes in training. Layer normalisation computes the same in training and afterwards, for each token on its own.
 
 # %% [markdown]
 # ## Extra: a convolution of size 1

@@ -213,8 +213,8 @@ def divided_by_the_length(x, weight, bias, eps):
 
 
 @layer_norm.mistake(
-    "Mean and variance are taken over all axes but the first, as if only the first counted vectors. Each vector along "
-    "the last axis needs its own, however many axes stand before it."
+    "Mean and variance are taken over all axes but the first, as if there were one vector for each index of the first. "
+    "Each vector along the last axis needs its own, however many axes stand before it."
 )
 def over_all_but_the_first(x, weight, bias, eps):
     return scaled(x, *moments(x, tuple(range(1, x.ndim)) or -1), weight, bias, eps)

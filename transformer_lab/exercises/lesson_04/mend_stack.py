@@ -47,10 +47,10 @@ def stack_case(label: str, x: Tensor, sublayers: tuple[Function, Function], norm
     minutes=15,
     difficulty=2,
     statement="""
-    Mend a stack of two pre-norm blocks and the norm behind them. It has three defects.
+    Mend a stack of two pre-norm blocks and the norm after them. It has three defects.
 
     x is (B, T, d_model). All sub-layers and norms are functions that map it to its own shape: norm_1 belongs to
-    sublayer_1, norm_2 to sublayer_2, and norm_3 stands behind the last block.
+    sublayer_1, norm_2 to sublayer_2, and norm_3 comes after the last block.
 
     What was observed:
       With sub-layers that give zeros, and norms with different weights, the stack should do what its last norm does.
@@ -74,7 +74,7 @@ def stack_case(label: str, x: Tensor, sublayers: tuple[Function, Function], norm
         "Write the right stack as a formula first, and compare it line by line. Where does the norm stand in a "
         "pre-norm block, and what is it not applied to?",
         "If both sub-layers give zeros, a pre-norm stack hands x on as it is, up to the last norm.",
-        "Count the norms that are handed in, and those that are called.",
+        "Count the norms that the function is given, and those that it calls.",
     ),
     broken=broken_stack,
 )
@@ -91,7 +91,7 @@ STREAM = "What is added up is still normalised: a pre-norm block normalises what
 NORM_2 = "The second block still uses the norm of the first: norm_2 is never called."
 
 
-LAST = "The norm behind the last block is still missing: norm_3 is never called."
+LAST = "The norm after the last block is still missing: norm_3 is never called."
 
 
 @mend_stack.mistake(f"One of three is mended. {NORM_2} {LAST}")

@@ -56,7 +56,7 @@ def control_case(label: str, layers: int, seed: int, task: str, *runs: Run) -> C
 
     `experiments` is a list of runs; the first is the one that failed. Each is a dict: `settings`, all that it ran with,
     and what it `measures`: the training "loss" at the end, the norm of the "gradient" at the first layer, or the
-    "similarity" of the tokens behind the last layer. All runs take plain gradient steps, without Adam. The settings:
+    "similarity" of the tokens after the last layer. All runs take plain gradient steps, without Adam. The settings:
 
       layers     how many
       residual   False or True
@@ -65,8 +65,8 @@ def control_case(label: str, layers: int, seed: int, task: str, *runs: Run) -> C
       seed       of the weights and the data
       task       "copy": say each token itself; "reverse": say the tokens backwards
 
-    Return the index of the run that changes one setting, undoes one of the two troubles by it and leaves the other as
-    it is, and measures something that the two explanations then predict differently. There is one in each list.
+    Return the index of the run that changes one setting, thereby undoes one of the two troubles and leaves the other
+    as it is, and measures something that the two explanations then predict differently. There is one in each list.
     """,
     returns=("index",),
     cases=(
@@ -84,8 +84,8 @@ def control_case(label: str, layers: int, seed: int, task: str, *runs: Run) -> C
     hints=(
         "For each setting: does changing it undo the vanishing gradient, the collapse, both, or neither? A residual "
         "connection carries the gradient past a layer, and it carries the tokens past it, too.",
-        "Both symptoms may be there at once, and only one of them be the cause. What must a run measure to show "
-        "that what it took away *was* the cause?",
+        "Both symptoms may be present at once, even though only one of them is the cause. What must a run measure to "
+        "show that what it took away *was* the cause?",
         "A run that sets a quantity and then measures it tells you nothing. And a model that can't do the task any "
         "more fails for a third reason.",
     ),
@@ -147,7 +147,7 @@ def fewer_layers(experiments):
     return first(experiments, lambda changed, what: list(changed) == ["layers"]) or right_run(experiments)
 
 
-@which_control.mistake("Another seed undoes neither: it tells how much chance there is in the result, not its cause.")
+@which_control.mistake("Another seed undoes neither: it shows how much of the result is chance, not what caused it.")
 def another_seed(experiments):
     return first(experiments, lambda changed, what: list(changed) == ["seed"]) or right_run(experiments)
 
@@ -208,7 +208,7 @@ def task_forgotten(experiments):
     return first(experiments, lambda changed, what: what == "loss" and undoes_one(changed, "copy"))
 
 
-@which_control.mistake("The first run in the list, the one that failed, has index 0: you count from the one behind it.")
+@which_control.mistake("The first run in the list, the one that failed, has index 0: you count from the one after it.")
 def counted_without_the_failed_run(experiments):
     return right_run(experiments) - 1
 

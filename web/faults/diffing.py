@@ -57,16 +57,18 @@ def matcher(broken: Lines, fixed: Lines) -> SequenceMatcher:
 def steps(broken: Lines, fixed: Lines, old: list[int], new: list[int]) -> Iterator[tuple[list[int], list[int]]]:
     """A change in parts, each as small as can be: the lines that end up in one line of the repaired function.
 
-    Nothing ends up in a line that is more like none of them than a later one is.
+    Nothing ends up in a line that is more like none of them than a later one is: it comes with the later one.
     """
+    coming: list[int] = []
     for i, m in enumerate(new):
+        coming.append(m)
         like = alike(broken, old, fixed, [m])
-        is_new = like is not None and alike(fixed, new[i:], broken, [like]) != m
-        end = 0 if is_new else len(old) if m == new[-1] or like is None else old.index(like) + 1
-        yield old[:end], [m]
-        old = old[end:]
-    if not new:
-        yield old, new
+        if like is None or alike(fixed, new[i:], broken, [like]) == m:
+            end = len(old) if m == new[-1] or like is None else old.index(like) + 1
+            yield old[:end], coming
+            old, coming = old[end:], []
+    if old or coming:
+        yield old, coming
 
 
 def words(line: str) -> list[str]:
@@ -82,7 +84,7 @@ def alike(broken: Lines, old: list[int], fixed: Lines, new: list[int]) -> int | 
     """The line that is most like the one that comes, or none: one that assigns to the same is, whatever it assigns."""
     if not new:
         return None
-    coming = fixed[new[0]]
+    coming = fixed[new[-1]]
 
     def likeness(n: int) -> tuple[bool, float]:
         share = SequenceMatcher(None, words(broken[n]), words(coming)).ratio()

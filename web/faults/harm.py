@@ -16,7 +16,7 @@ from transformer_lab.exercises.engine.running import Attempt, as_tuple
 from transformer_lab.exercises.kinds import FindTheBug
 
 # What is said of an answer, and not of a fault.
-COUNT = re.compile(r"^((One|Two) of (two|three)|The mask) (is|are) mended\. ")
+OF_AN_ANSWER = re.compile(r"^((One|Two) of (two|three)|The mask) (is|are) mended\. | So check .*$")
 
 
 def left_alone(exercise: FindTheBug, place: list[int]) -> Result:
@@ -34,7 +34,7 @@ def cause(exercise: FindTheBug, place: list[int]) -> str:
     if exercise.defect:
         return inline(exercise.defect)
     mistake = left_alone(exercise, place).mistake
-    return inline(COUNT.sub("", mistake.explanation).replace(" still ", " ")) if mistake else ""
+    return inline(OF_AN_ANSWER.sub("", mistake.explanation).replace(" still ", " ")) if mistake else ""
 
 
 def elsewhere(exercise: FindTheBug, place: list[int]) -> str:

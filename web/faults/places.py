@@ -12,7 +12,7 @@ from transformer_lab.exercises.kinds import FindTheBug
 
 MOST = 0.4  # of the lines: where the repair changes more, no line is the place of the fault
 NAME = re.compile(r"[A-Za-z_]\w*")
-STATED = re.compile(r"\b(one|two|three) defects?\b")
+STATED = re.compile(r"\b(one|two|three) (?:defects?|ways)\b")
 COUNTED = {"one": 1, "two": 2, "three": 3}
 COMPILED = "<compiled>"  # the file that a function is in which was put together here
 
@@ -40,7 +40,7 @@ def separated(exercise: FindTheBug) -> list[list[int]]:
     gone = {*NAME.findall("\n".join(broken.values()))} - {*NAME.findall("\n".join(fixed.values()))}
     found: list[list[int]] = []
     for old, new in chain(*(steps(broken, fixed, *one) for one in changes(broken, fixed))):
-        there = [n for n in old if n != alike(broken, old, fixed, new) or not stays(broken[n], fixed[new[0]])] or old
+        there = [n for n in old if n != alike(broken, old, fixed, new) or not stays(broken[n], fixed[new[-1]])] or old
         names = {name for n in there for name in NAME.findall(broken[n])} & gone
         same = [one for one in found if names & {name for n in one for name in NAME.findall(broken[n])}]
         found = [one for one in found if one not in same] + [sorted([*chain(*same), *there])] * bool(there)

@@ -85,10 +85,10 @@ def mend_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     `rotate` turns the features 2i and 2i + 1 of a head together; in these tensors i and i + d_head / 2 belong together.
     """
     x = word[tokens] + types[0]  # (T, d_model)
-    parts = (x @ w_qkv).unflatten(-1, (3, n_heads, -1))  # (T, 3, h, d_head): W_Q, W_K and W_V lie side by side
-    query, key, value = parts.permute(1, 2, 0, 3)  # (h, T, d_head) each
-    query, key = (part.unflatten(-1, (2, -1)).mT.flatten(-2) for part in (query, key))  # halves to neighbours
-    weights = (rotate(query) @ rotate(key).mT / query.size(-1) ** 0.5).softmax(-1)  # (h, T, T)
+    # W_Q, W_K and W_V lie side by side, and in each of them the heads: (T, 3, h, d_head) → (h, T, d_head) each
+    query, key, value = (x @ w_qkv).unflatten(-1, (3, n_heads, -1)).permute(1, 2, 0, 3)
+    query, key = (rotate(part.unflatten(-1, (2, -1)).mT.flatten(-2)) for part in (query, key))  # halves to neighbours
+    weights = (query @ key.mT / query.size(-1) ** 0.5).softmax(-1)  # (h, T, T)
     heads = (weights @ value).transpose(0, 1).flatten(-2)  # (T, d_model)
     return F.layer_norm(x + heads @ w_out.T, x.shape[-1:], eps=eps)
 

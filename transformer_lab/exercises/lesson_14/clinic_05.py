@@ -68,8 +68,8 @@ def dropout_case(label: str, shape: tuple[int, ...], rate: float, training: bool
 def clinic_05(x, output, noise, rate, training):
     """A residual connection with dropout; `noise` is uniform between 0 and 1."""
     if training:
-        kept = noise >= rate
-        output = output * kept / (1 - rate)  # so that the mean stays
+        output = output / (1 - rate)  # so that the mean stays
+        output = output * (noise >= rate)
     return x + output
 
 

@@ -103,11 +103,13 @@ def mend_rolling_cache(query, key, value, cache, position, rotate):
     has reached are hidden.
     """
     window = cache.size(-2)
-    back = (position - torch.arange(window)) % window  # how far back the position lies that each slot holds
-    cache = torch.where((back == 0)[:, None], torch.stack([key, value]), cache)
+    slots = torch.arange(window)
+    slot = position % window
+    cache = torch.where((slots == slot)[:, None], torch.stack([key, value]), cache)
+    back = (position - slots) % window  # how far back the position lies that each slot holds
     keys, values = rotate(cache[0], position - back), cache[1]
     scores = rotate(query, torch.tensor([position])) @ keys.mT / query.size(-1) ** 0.5
-    scores = scores.masked_fill(back > position, float("-inf"))
+    scores = scores.masked_fill(slots > position, float("-inf"))
     return scores.softmax(-1) @ values, cache
 
 

@@ -312,6 +312,7 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     broken, mended = [one.bounding_box() for one in verdict.locator(".ends > div").all()]
     assert (broken["y"], broken["height"]) == (mended["y"], mended["height"]), "they stand side by side"
     expect(verdict.locator(".boast")).to_contain_text("after 2 wrong guesses. Can you?")
+    expect(verdict.locator("h3 + .boast p + .exercise-ways > button")).to_have_count(2)  # before all that is long
     expect(exercise.locator(".primary")).to_contain_text("Now mend it")
     expect(exercise.locator(".primary")).to_be_focused()
     expect(verdict.get_by_role("img").last).to_have_accessible_name(re.compile("Where (is|are) the .*Can you"))

@@ -86,11 +86,11 @@ class Pointing {
     const count = this.places.length;
     this.say(
       heading(count === 1 ? "Found" : `All ${count} found`),
+      this.boastful(this.boast()),
       ...this.places.map((place, i) => this.told(place, ` ${this.elsewhere[i]}`)),
-      Object.assign(html(this.symptom), { className: "before-and-after" }),
       paragraph("Now you know where. Mending it is the other half."),
       element("p", { class: "exercise-ways" }, next),
-      this.boastful(this.boast()),
+      Object.assign(html(this.symptom), { className: "before-and-after" }),
     );
     next.focus({ preventScroll: true });
   }
@@ -101,7 +101,7 @@ class Pointing {
     const code = [...this.room.querySelectorAll("pre > *")].map((line) => line.textContent.trimEnd());
     const { small, button } = riddle(this.name, code, { title, said });
     const ways = element("p", { class: "exercise-ways" }, sharing(this.name, said, "Copy it for a friend"), button);
-    return element("div", { class: "boast" }, paragraph(said), small, ways);
+    return element("div", { class: "boast" }, paragraph(said), ways, small);
   }
 
   // What was done, in a sentence that makes somebody else want to try.

@@ -15,7 +15,7 @@ export function perhaps(makers, value) {
   const names = makers.map(({ words }) => `<em>${words}</em>`);
   const [given, last] = [shown(value), names.pop()];
   if (!last) return html(`It is not ${given}, and no mistake that is known here leads to that.`, "p");
-  if (!names.length) return html(`One way to arrive at ${given}: ${last}. ${makers[0].said}`, "p");
+  if (!names.length) return html(`One way to arrive at ${given} is a mistake that is known here. ${makers[0].said}`, "p");
   const all = `${names.join(", ")} and ${last}`;
   return html(`${makers.length} known mistakes give ${given} here: ${all}. Other cases tell them apart.`, "p");
 }

@@ -61,7 +61,7 @@ def as_by_a_straight_view(token, feature, length, d_model, n_heads):
     return row // length, row % length, column
 
 
-@place_in_heads.mistake("The features are dealt out like cards. A head owns a *block* of neighbouring features.")
+@place_in_heads.mistake("You give head i every h-th feature. A head owns a *block* of neighbouring features.")
 def dealt_out_like_cards(token, feature, length, d_model, n_heads):
     return feature % n_heads, token, feature // n_heads
 

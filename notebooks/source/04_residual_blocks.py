@@ -591,7 +591,11 @@ assert (reused - intact).abs().max() < 0.02
 # The losses differ by less than 0.02. All norms begin alike, with $\gamma = 1$ and $\beta = 0$, so the two stacks begin as one and the same function, and after 80 steps they still hardly differ. After 800 both losses are 0.00. The loss would not have shown you the slip, but a test can: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
 
 # %% [markdown]
-# **Exercise 4** (find the bug; 15 minutes, medium). A stack of two pre-norm blocks and the norm after them, with three defects. If its sub-layers give zeros and its norms have different weights, it should do what its last norm does, but it does something else. After a backward pass, most parameters of its three norms have no gradient. And with norms whose weights are held fixed, the vectors that leave the stack still grow longer in training. Mend it: `norm_1` belongs to `sublayer_1`, `norm_2` to `sublayer_2`, and `norm_3` comes after the last block.
+# **Exercise 4** (find the bug; 15 minutes, medium). Mend a stack of two pre-norm blocks and the norm after them: `norm_1` belongs to `sublayer_1`, `norm_2` to `sublayer_2`, and `norm_3` comes after the last block. It has three defects, and this was observed:
+#
+# - with sub-layers that give zeros and norms with different weights, it does not do what its last norm does, as it should;
+# - after a backward pass, most parameters of its three norms have no gradient;
+# - with norms whose weights are held fixed, the vectors that leave it still grow longer in training.
 
 # %% exercise="mend_stack"
 def mend_stack(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):

@@ -12,6 +12,7 @@ STEPS = (  # what one does, and how many of the bugs in each file it sees
 )
 LEFT, WIDE, TOP, ROW, STEP = 262, 130, 88, 54, 19  # of the first column, of each; of the first row, of each; of a bug
 IN_A_ROW = 5
+AGAIN = LEFT + WIDE - 18  # where each row has its number once more: where a phone shows it in two parts
 
 
 def bugs(d, x, y, count, seen):
@@ -44,6 +45,7 @@ def what_sees_what():
         d.rect(24, TOP + ROW * row + 2, 752, ROW - 4, PANEL, "none", 8)
         d.badge(46, y, f"{row + 1}")
         d.text(68, y, name, BODY, INK, "start")
+        d.text(AGAIN, y, f"{row + 1}", SMALL, GREY)
         for i, (count, found) in enumerate(zip(FILES.values(), seen, strict=True)):
             bugs(d, LEFT + WIDE * i + 7, y, count, found)
     y = TOP + ROW * len(STEPS) + 30

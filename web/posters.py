@@ -59,8 +59,8 @@ POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
         sketches.machine,
     ),
     "07": (
-        "view-own-sentence",
-        "See it translate",
+        "view-training-monitor",
+        "See it learn",
         "twenty-one and einundzwanzig, and every way between their parts",
         sketches.training,
     ),

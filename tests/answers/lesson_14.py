@@ -367,7 +367,10 @@ EQUIVALENT = {
             "table → encoding (2)": "vectors and positions have the same width",
             "vectors + positions → positions + vectors": SUM,
         },
-        "clinic_05": {"output * (noise >= rate) → (noise >= rate) * output": COMMUTATIVE, "x + output → output + x": SUM},
+        "clinic_05": {
+            "output * (noise >= rate) → (noise >= rate) * output": COMMUTATIVE,
+            "x + output → output + x": SUM,
+        },
         "clinic_06": {
             "gain * F.layer_norm(y, y.shape[-1:]) → F.layer_norm(y, y.shape[-1:]) * gain": COMMUTATIVE,
             "x + attend(x, x) → attend(x, x) + x": SUM,

@@ -133,7 +133,7 @@ def test_draws_are_counted_and_come_again_after_a_reset(views):
     assert all(row[-1].endswith("of 22") or row[-1] == "not found" for row in rows)
     assert 5 <= sum(drawn) <= 22  # the twelve most probable sentences are listed
     view.button("reset").click()
-    assert view.values()["step"] == 1
+    assert view.values()["step"] == 3
     view.button("sampling").click()
     expect(view.button("draw 20")).to_be_visible()
     for _ in range(21):

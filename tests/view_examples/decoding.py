@@ -34,9 +34,9 @@ def log_probs(ids: list[int]) -> torch.Tensor:
 
 
 def begun(ids: list[int], branching=7) -> dict:
-    """What the view shows at the first step, when the sentence is found but not yet seen."""
-    whole = chosen(ids, branching=branching)
-    return chosen(ids[:2], branching=branching) | {name: whole[name] for name in ("sentences", "totals")}
+    """What the view shows at the step before the last, the third at most: the sentence is found, but not yet seen."""
+    whole, begun = chosen(ids, branching=branching), chosen(ids[: min(len(ids) - 1, 4)], branching=branching)
+    return begun | {name: whole[name] for name in ("sentences", "totals")}
 
 
 def chosen(ids: list[int], mode="greedy", branching=7, kept=None) -> dict:

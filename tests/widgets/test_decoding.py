@@ -91,36 +91,30 @@ def test_it_refuses(next_logits, more, message):
         widgets.decoding(next_logits, NAMES, **IDS, **more)
 
 
-def test_where_no_script_runs_the_tree_is_seen_with_the_greedy_path():
+def test_where_no_script_runs_the_tree_is_seen_as_far_as_the_view_opens_it():
     table = table_of(chain, len(NAMES), 0, 1, 2, 3)
     root = grown(*table, NAMES, 1)
-    assert [(one.name, one.greedy) for one in root.children] == [("a", True), ("b", False), ("eos", False)]
-    a, b, end = root.children
-    assert [(one.name, round(math.exp(one.total), 2), one.greedy) for one in a.children[:1]] == [("eos", 0.2, True)]
-    assert {(one.name, round(math.exp(one.total), 2)) for one in a.children[1:]} == {("a", 0.15), ("b", 0.15)}
-    assert [one.name for one in b.children] == ["eos"]
-    assert end.children == []
-    ax = tree(*table, NAMES, 1)
-    weights = {text.get_text(): text.get_weight() for text in ax.texts}
-    assert (weights["a  0.50"], weights["eos  0.20"], weights["b  0.40"]) == ("bold", "bold", "normal")
-    places = {text.get_text(): text.get_position() for text in ax.texts}
-    assert places["eos  0.40"][1] == places["b  0.40"][1]  # straight behind its only parent
+    assert [(one.name, one.place) for one in root.children] == [("a", 0), ("b", 1), ("eos", 2)]
+    assert [one.children for one in root.children] == [[], [], []], "the sentence ends at the next step"
+    weights = {text.get_text(): text.get_weight() for text in tree(*table, NAMES, 1).texts}
+    assert weights == {"a  0.50": "bold", "b  0.40": "normal", "eos  0.10": "normal"}
 
 
 def test_a_branch_of_the_picture_is_as_wide_as_its_tokens_are_probable():
-    ax = tree(*table_of(chain, len(NAMES), 0, 1, 2, 3), NAMES, 1)
+    table = table_of(lambda ids: chain([ids[0] if len(ids) < 3 else 2]), len(NAMES), 0, 1, 3, 3)
+    ax = tree(*table, NAMES, 1)
     ends = [one.get_paths()[0].vertices for one in ax.collections]
     wide = {round(float(v[v[:, 0] == v[:, 0].max(), 1].max() - v[v[:, 0] == v[:, 0].max(), 1].min()), 3) for v in ends}
-    assert wide == {round(TRUNK * p, 3) for p in (1.0, 0.5, 0.4, 0.1, 0.2, 0.15)}
+    assert wide == {round(TRUNK * p, 3) for p in (1.0, 0.5, 0.4, 0.1, 0.25, 0.2, 0.05)}
 
 
-def test_of_a_large_tree_the_likeliest_beginnings_are_followed():
+def test_of_a_large_tree_four_tokens_of_three_steps_are_drawn_and_greedy_choice_goes_on_first():
     logits = torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
-    table = table_of(lambda ids: logits[ids[-1]], 40, 0, 1, 4, 5)
-    root = grown(*table, [f"t{i}" for i in range(40)], 1)
-    seconds = [two for one in root.children for two in one.children]
-    followed = [two for two in seconds if two.children]
-    assert len(followed) <= 3
-    assert any(two.greedy for two in followed)
-    others = [two for two in seconds if not two.children and two.row is not None]
-    assert max(two.total for two in others) <= min(two.total for two in followed if not two.greedy)
+    node = grown(*table_of(lambda ids: logits[ids[-1]], 40, 0, 1, 4, 5), [f"t{i}" for i in range(40)], 1)
+    for _ in range(3):
+        first, *others = node.children
+        assert len(others) == 3
+        assert not any(one.children for one in others)
+        assert first.total > max(one.total for one in others)
+        node = first
+    assert node.children == []

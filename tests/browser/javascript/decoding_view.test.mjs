@@ -31,6 +31,11 @@ test("greedy finds the sentence of the package", () => {
   }
 });
 
+test("the view opens at the third step, or before the last one", () => {
+  const steps = (count) => decoding.opening(Array(count + 1));
+  assert.deepEqual([1, 2, 3, 4, 9].map(steps), [1, 1, 2, 3, 3]);
+});
+
 test("beam search finds the sentence of the package, for every beam", () => {
   for (const { table, eos, beams } of tables) {
     for (const [size, beam] of Object.entries(beams)) {

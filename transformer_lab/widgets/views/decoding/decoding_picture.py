@@ -1,4 +1,4 @@
-"""The decoding tree where no script runs: the likeliest prefixes, their possible next tokens, and the greedy path.
+"""The decoding tree where no script runs, at the step at which the view opens: the greedy path, and what it passed by.
 
 As in the page, a branch is as wide as all its tokens together are probable.
 """
@@ -16,7 +16,7 @@ from transformer_lab.plots import figure
 from transformer_lab.plots.checks import Tokens, label
 from transformer_lab.plots.picture import INK, PAPER, THEME
 
-DEEPEST, GROWN, FOLLOWED = 3, 3, 3  # levels; beginnings of a level that are followed, and their tokens
+OPENING, SHOWN = 3, 4  # the step, where the sentence goes on behind it; tokens of a step
 WIDTH, HEIGHT = 6.8, 0.46  # of the figure in inches, and of a row in it
 TRUNK, THIN = 0.8, 0.45  # of a row, how wide a certain branch is; one that is less wide has its word above it
 Point = tuple[int | float, int | float]
@@ -24,20 +24,18 @@ Point = tuple[int | float, int | float]
 
 @dataclass
 class Node:
-    """A prefix: its last token, its log probability, and the row of the table for the token that follows."""
+    """A prefix: its last token, its log probability, and its place from top to bottom, where the greedy path is 0."""
 
     name: str
     total: float
-    row: int | None
-    greedy: bool
+    place: int = 0
     children: list["Node"] = field(default_factory=list)
-    place: float = 0.0  # from top to bottom
 
 
 def tree(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> Axes:
     """Draw the tree of a table, with the probability of each prefix beside its last token."""
     root = grown(ids, log_probs, tokens, eos_id)
-    rows = placed(root, 0)
+    rows = min(SHOWN, ids.size(1))
     with matplotlib.rc_context(THEME):
         ax = figure(WIDTH, 0.4 + HEIGHT * rows)[1]
         ax.set(xlim=(-0.15, depth_of(root) + 0.45), ylim=(rows - 0.5, -0.5))
@@ -47,32 +45,24 @@ def tree(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> Axes:
 
 
 def grown(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> Node:
-    going_on = (ids != eos_id) & (log_probs > -torch.inf)
-    firsts = (1 + going_on.flatten().cumsum(0) - going_on.flatten().int()).view_as(ids)  # where each extension stands
-    root = Node("begin", 0.0, 0, True)
-    level = [root]
-    for _ in range(DEEPEST):
-        for node in level:
-            for i in range(min(FOLLOWED, ids.size(1))) if node.row is not None and node.row < len(ids) else ():
-                if (more := float(log_probs[node.row, i])) > -torch.inf:
-                    row = int(firsts[node.row, i]) if going_on[node.row, i] else None
-                    name = label(tokens[int(ids[node.row, i])])
-                    node.children.append(Node(name, node.total + more, row, node.greedy and i == 0))
-        following = [child for node in level for child in node.children]
-        best = sorted(following, key=lambda one: (not one.greedy, -one.total))[:GROWN]
-        level = [child for child in following if child in best]
+    path = greedy_rows(ids, log_probs, eos_id)
+    root = node = Node("begin", 0.0)
+    for row in path[: min(max(len(path) - 1, 1), OPENING)]:
+        for i in range(min(SHOWN, ids.size(1))):
+            if (more := float(log_probs[row, i])) > -torch.inf:
+                node.children.append(Node(label(tokens[int(ids[row, i])]), node.total + more, i))
+        node = node.children[0]
     return root
 
 
-def placed(node: Node, start: int) -> int:
-    """Place each node, parents in the middle of their children; returns the first free row."""
-    if not node.children:
-        node.place = start
-        return start + 1
-    for child in node.children:
-        start = placed(child, start)
-    node.place = (node.children[0].place + node.children[-1].place) / 2
-    return start
+def greedy_rows(ids: Tensor, log_probs: Tensor, eos_id: int) -> list[int]:
+    """The rows of the table that greedy choice reads, one for each step."""
+    going_on = (ids != eos_id) & (log_probs > -torch.inf)
+    firsts = (1 + going_on.flatten().cumsum(0) - going_on.flatten().int()).view_as(ids)  # where each extension stands
+    rows = [0]
+    while ids[rows[-1], 0] != eos_id and firsts[rows[-1], 0] < len(ids):
+        rows.append(int(firsts[rows[-1], 0]))
+    return rows
 
 
 def depth_of(node: Node) -> int:
@@ -88,17 +78,17 @@ def draw(ax: Axes, node: Node, depth: int) -> None:
         ends = (depth + 0.12, top + branch / 2), (depth + 0.55, child.place)
         x, y = map(list, zip(*joined(*ends), strict=True))
         x, y = [*x, depth + 1.12], [*y, child.place]  # straight below its word
-        colour = PAPER["amber" if child.greedy else "line"]
-        edge = PAPER["amber-edge" if child.greedy else "thread"]
+        is_greedy = child.place == 0
+        edge = PAPER["amber-edge" if is_greedy else "thread"]
         below, above = ([height + side * branch / 2 for height in y] for side in (-1, 1))
-        ax.fill_between(x, below, above, color=colour, linewidth=0)
+        ax.fill_between(x, below, above, color=PAPER["amber"] if is_greedy else "none", linewidth=0)
         for one in (below, above):
-            ax.plot(x, one, color=edge, linewidth=0.8, linestyle="-" if child.greedy else (0, (3, 2)))
+            ax.plot(x, one, color=edge, linewidth=0.8, linestyle="-" if is_greedy else (0, (3, 2)))
         draw(ax, child, depth + 1)
         top += branch
     if depth:
         up = 0 if wide >= THIN else wide / 2 + 0.24
-        weight = "bold" if node.greedy else "normal"
+        weight = "normal" if node.place else "bold"
         words = f"{node.name}  {math.exp(node.total):.2f}"
         said = ax.text(depth - 0.16, node.place - up, words, ha="center", va="center", color=INK, parse_math=False)
         said.set(weight=weight, family=["serif", "sans-serif"])

@@ -87,6 +87,9 @@ function pathOf(table, eos, choose) {
   return path;
 }
 
+// The step of a path at which a tree is seen, and something is left to come.
+export const opening = (path) => clamp(path.length - 2, 1, OPENING);
+
 export function greedy(table, eos) {
   return pathOf(table, eos, (logProbs) => logProbs.indexOf(Math.max(...logProbs)));
 }
@@ -159,7 +162,8 @@ const STEP = 1500; // milliseconds for which a step is seen when they play
 const GROW = 900; // milliseconds in which a step grows
 
 const MODES = ["greedy", "sampling", "beam"];
-const START = { mode: "greedy", step: 1, temperature: 1, k: null, p: 1, size: 2, draws: 1 };
+const START = { mode: "greedy", temperature: 1, k: null, p: 1, size: 2, draws: 1 };
+const OPENING = 3; // the step at which the view opens, where the sentence goes on behind it
 const NOTES = {
   greedy:
     "A branch is as wide as all its tokens together are probable. Amber: the tokens taken. Dashed: not taken. What " +
@@ -184,7 +188,7 @@ export default {
     const table = tableOf(tensor(model.get("ids")).data, data, { branching, depth, eos });
     const all = sentences(table, eos);
     const rankOf = new Map(all.map((one, i) => [String(one.ids), i + 1]));
-    const start = { ...START, k: branching, size: Math.min(START.size, branching) };
+    const start = { ...START, step: opening(greedy(table, eos)), k: branching, size: Math.min(START.size, branching) };
     const now = { ...start, cursor: null };
     const say = ({ ids }) => ids.map((token) => tokens[token]).join(" ");
     let run = null;
@@ -305,7 +309,7 @@ export default {
       (n) => again({ size: n }),
     );
     const drawnAs = (text) => again({ draws: clamp(numbersIn(text)[0] ?? START.draws, 1, 1000) });
-    // Another method may end at another step, so where it stands is told even if it is at the first.
+    // Another method may end at another step, so where it stands is told even if that is where the view opens.
     const stands = { get: () => (now.mode === start.mode ? "" : String(now.step)), set: (text) => go(Number(text)) };
     el.kept = { drawn: { get: () => String(now.draws), set: drawnAs }, stands };
     const distribution = tableSwitch(draw);

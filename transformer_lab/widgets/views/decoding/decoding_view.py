@@ -7,7 +7,7 @@ from torch import Tensor
 
 from transformer_lab.plots.checks import Tokens, Values, label, to_tensor
 from transformer_lab.widgets.shared.view import View
-from transformer_lab.widgets.views.decoding.decoding_picture import tree
+from transformer_lab.widgets.views.decoding.decoding_picture import greedy_rows, tree
 
 MOST_NUMBERS = 12_000
 NextLogits = Callable[[list[int]], Values]
@@ -100,13 +100,5 @@ def summary(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> str:
 
 def greedy_of(ids: Tensor, log_probs: Tensor, eos_id: int) -> tuple[list[int], float]:
     """The greedy path through the table: the token ids after bos, and their log probability."""
-    going_on = (ids != eos_id) & (log_probs > -torch.inf)
-    firsts = (1 + going_on.flatten().cumsum(0) - going_on.flatten().int()).view_as(ids)  # where each extension stands
-    row, sentence, total = 0, [], 0.0
-    while row < len(ids):
-        sentence.append(int(ids[row, 0]))
-        total += float(log_probs[row, 0])
-        if sentence[-1] == eos_id:
-            break
-        row = int(firsts[row, 0])
-    return sentence, total
+    rows = greedy_rows(ids, log_probs, eos_id)
+    return ids[rows, 0].tolist(), float(log_probs[rows, 0].sum())

@@ -4,8 +4,10 @@ import pytest
 import torch
 
 from tests.support import DEVICE
+from tests.view_examples import tiles as example
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
+from transformer_lab.widgets.views.tiles.tiles_picture import draw_tiles
 
 
 def test_the_view_carries_scores_and_names():
@@ -39,3 +41,21 @@ def test_tiles_refuse_what_they_cannot_show():
         widgets.tiles(scores, causal=True)
     with pytest.raises(ValueError, match="query_tokens"):
         widgets.tiles(scores, ["a"])
+
+
+@pytest.mark.parametrize(("size", "tile", "causal"), [((6, 6), 2, False), ((7, 7), 3, True), ((4, 5), 2, False)])
+def test_where_no_script_runs_the_tile_is_on_the_desk_with_which_the_view_opens(size, tile, causal):
+    scores = 3 * torch.randn(*size)
+    names = [f"q{t}" for t in range(size[0])], [f"k{s}" for s in range(size[1])]
+    drawn = draw_tiles(scores, names, tile=tile, d_head=8, causal=causal, text=1024)
+    written = [one.get_text() for one in drawn.axes[0].texts]
+    assert written.count("✓") == 4
+    shown = example.shown(scores, tile, 4, causal)
+    remembered = [f"{shown[name][0]:.2f}".replace("-", "−") for name in ("maximum", "total", "factor")]
+    desk = written[written.index("The desk: fast memory") :]
+    assert [next(one for one in desk if one[0] == kind) for kind in "qk"] == [
+        f"q{shown['rows'][0]}",
+        f"k{shown['columns'][0]}",
+    ]
+    heads = [desk.index(name) for name in ("m", "ℓ", "×")]
+    assert [desk[i + 1] for i in heads] == remembered

@@ -1,4 +1,7 @@
-"""The picture of the tiles: a large dim sheet of scores, a small bright desk with the first tile, and both to scale."""
+"""The picture of the tiles: a large dim sheet of scores, a small bright desk with a tile, and both to scale.
+
+As in the page, the walk is in its middle: some tiles have been read, and the sums of one row are mended.
+"""
 
 from math import sqrt
 
@@ -15,53 +18,69 @@ from transformer_lab.widgets.views.cache.cache_picture import in_units
 
 SIDE, GAP = 6.0, 3.4  # of the square of all scores, and from the sheet to the desk, in scores
 Names = list[str]
+Tile = tuple[range, range]  # its queries and its keys
 
 
 def draw_tiles(
     scores: Tensor, names: tuple[Names, Names], *, tile: int, d_head: int, causal: bool, text: int
 ) -> Figure:
-    """Draw the sheet cut into tiles, the first of them on the desk with what its queries remember; both to scale."""
+    """Draw the sheet cut into tiles, one of them on the desk with what its queries remember; both to scale."""
     (T, S), (rows, columns) = scores.shape, names
-    first = torch.full((min(tile, T), min(tile, S)), True, device="cpu")
-    shown = first.tril() if causal else first
+    walk = walk_of((T, S), tile, causal)
+    step = amid(walk)
+    here, keys = walk[step]
+    seen = torch.full((T, S), True, device="cpu")
+    seen = seen.tril() if causal else seen
     with matplotlib.rc_context(THEME | {"hatch.color": PAPER["edge"]}):
         drawing = Figure(figsize=(9.5, 3.8), layout="constrained")
         ax = drawing.subplots()
-        draw_sheet(ax, (T, S), names, tile, causal)
-        left, wide = S + GAP, first.size(1)
-        draw_desk(ax, left, first.size(0), wide + 5.2, tile_bytes(tile, d_head))
-        for t, row in enumerate(first):
-            write_name(ax, left - 0.2, t, "●", rows[t], COLOURS[0])
-            for s in range(len(row)):
-                draw_score(ax, left + s, t, scores[t, s].item() if shown[t, s] else None, scores.abs().max().item())
-            if bool(shown[t].any()):
-                draw_memory(ax, left + wide, t, scores[t, : first.size(1)][shown[t]])
-        for s in range(wide):
-            write_name(ax, left + s + 0.5, -0.5, "■", columns[s], COLOURS[1], above=True)
+        draw_sheet(ax, names, walk, step, causal)
+        left, wide = S + GAP, len(keys)
+        draw_desk(ax, left, len(here), wide + 5.2, tile_bytes(tile, d_head))
+        for y, t in enumerate(here):
+            write_name(ax, left - 0.2, y, "●", rows[t], COLOURS[0])
+            for x, s in enumerate(keys):
+                draw_score(ax, left + x, y, scores[t, s].item() if seen[t, s] else None, scores.abs().max().item())
+            draw_memory(ax, left + wide, y, [scores[t, :n][seen[t, :n]] for n in (keys.start, keys.stop)])
+        for x, s in enumerate(keys):
+            write_name(ax, left + x + 0.5, -0.5, "■", columns[s], COLOURS[1], above=True)
         draw_scale(ax, left + wide + 6.2, tile_bytes(tile, d_head), text)
         ax.set(xlim=(-2, left + wide + 6.4 + SIDE), ylim=(max(T, SIDE + 0.8) + 0.6, -2.4), aspect="equal")
         ax.set_axis_off()
     return drawing
 
 
-def draw_sheet(ax: Axes, size: tuple[int, int], names: tuple[Names, Names], tile: int, causal: bool) -> None:
-    """Draw the dim sheet: its tiles, hatched where the future is, and the window that lies on the desk."""
-    T, S = size
-    for t in range(0, T, tile):
-        for s in range(0, S, tile):
-            edge = "none" if causal and s >= t + tile else PAPER["edge"]  # there is no tile of the future alone
-            here = ((s, t), min(tile, S - s), min(tile, T - t))
-            ax.add_patch(Rectangle(*here, facecolor=PAPER["slab"], edgecolor=edge, linewidth=0.8))
+def walk_of(size: tuple[int, int], tile: int, causal: bool) -> list[Tile]:
+    """The tiles in the order of the walk, those of the future left out."""
+    rows, columns = ([range(n)[i : i + tile] for i in range(0, n, tile)] for n in size)
+    return [(here, keys) for here in rows for keys in columns if not causal or keys.start < here.stop]
+
+
+def amid(walk: list[Tile]) -> int:
+    """In the middle of a walk the first tile before which one of its row was read: there are sums to be mended."""
+    return next((i for i in range(len(walk) // 2, len(walk)) if walk[i][1].start), 0)
+
+
+def draw_sheet(ax: Axes, names: tuple[Names, Names], walk: list[Tile], step: int, causal: bool) -> None:
+    """Draw the dim sheet: its tiles, hatched where the future is, ticked where they were read, and the window."""
+    T, S = map(len, names)
+    ax.add_patch(Rectangle((0, 0), S, T, facecolor=PAPER["slab"], linewidth=0))
     for t in range(T if causal else 0):
         ax.add_patch(Rectangle((t + 1, t), S - t - 1, 1, fill=False, hatch="////", linewidth=0))
-    ax.add_patch(Rectangle((0, 0), min(tile, S), min(tile, T), facecolor=PAPER["paper"], edgecolor=INK, linewidth=2.5))
+    for i, (here, keys) in enumerate(walk):
+        window = {"facecolor": PAPER["paper"], "edgecolor": INK, "linewidth": 2.5, "zorder": 2}
+        style = window if i == step else {"fill": False, "edgecolor": PAPER["edge"], "linewidth": 0.8}
+        ax.add_patch(Rectangle((keys.start, here.start), len(keys), len(here), **style))
+        if i < step:
+            ax.text(keys.start + len(keys) / 2, here.start + len(here) / 2, "✓", ha="center", va="center", color=GREY)
     for t, name in enumerate(names[0]):
         ax.text(-0.2, t + 0.5, brief(name), ha="right", va="center", family="serif", size=9, parse_math=False)
     for s, key in enumerate(names[1]):
         written = ax.text(s + 0.5, -0.2, brief(key), ha="left", va="center", family="serif", size=9, parse_math=False)
         written.set(rotation=90, rotation_mode="anchor")
-    for y in (0, min(tile, T)):
-        ax.plot([min(tile, S), S + GAP - 2.4], [y, y], color=INK, linewidth=0.8)
+    rows, keys = walk[step]
+    for y, end in ((rows.start, 0), (rows.stop, len(rows))):
+        ax.plot([keys.stop, S + GAP - 2.2], [y, end], color=INK, linewidth=0.8)
 
 
 def draw_desk(ax: Axes, left: float, rows: int, wide: float, bytes_: int) -> None:
@@ -97,9 +116,15 @@ def draw_score(ax: Axes, x: float, y: float, score: float | None, most: float) -
     ax.text(x + 0.48, y + 0.5, text, ha="center", va="center", size=7, color="black" if light else "white")
 
 
-def draw_memory(ax: Axes, x: float, y: float, seen: Tensor) -> None:
-    """Write what a query remembers of its first tile: its largest score and the sum of exponentials from there."""
-    numbers = (seen.max().item(), (seen - seen.max()).exp().sum().item(), 0.0)
+def draw_memory(ax: Axes, x: float, y: float, seen: list[Tensor]) -> None:
+    """Write what a query remembers, of the scores that it had seen before this tile and of those that it has seen.
+
+    The largest score, the sum of exponentials measured from it, and the factor by which that sum was mended.
+    """
+    before, now = (torch.cat([torch.tensor([-torch.inf], device="cpu"), one]) for one in seen)
+    if now.max() == -torch.inf:
+        return
+    numbers = (now.max().item(), (now - now.max()).exp().sum().item(), (before.max() - now.max()).exp().item())
     for name, number, at in zip(("m", "ℓ", "×"), numbers, (1.5, 3.0, 4.5), strict=True):
         if y == 0:
             ax.text(x + at, -0.35, name, ha="right", va="center", color=GREY, style="italic")

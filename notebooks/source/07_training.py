@@ -225,6 +225,18 @@ for sure in (0.7, 0.9, 0.925, 0.99, 0.9999):
     plain, smooth = (-sum(t * math.log(q) for t, q in zip(target, p)) for target in (truth, soft))
     print(f"{sure:6}: plain {plain:.4f}, smoothed {smooth:.4f}")
 # %% [markdown]
+# Here are all degrees in between, by the logit of the right token, while those of the other three are 0:
+
+# %%
+right = torch.arange(0, 9.05, 0.1)
+log_p = F.pad(right[:, None], (0, 3)).log_softmax(-1)  # (logits, 4)
+truths = {"plain": truth, "smoothed, least at 0.925": soft}
+losses = {name: -log_p @ torch.tensor(t) for name, t in truths.items()}
+ax = plots.plot_lines(right, losses, x_label="right logit, where the others are 0", y_label="loss")
+smooth = ax.get_lines()[1]
+ax.plot(math.log(0.925 / 0.025), min(smooth.get_ydata()), "o", color=smooth.get_color())
+plots.show(ax, alt="Loss by the right logit: the plain one falls to 0, the smoothed one is least at 3.6 and rises again.")
+# %% [markdown]
 # The plain loss falls all the way, while the smoothed one is least at 0.925 and then rises again. *Where* the least value lies can be derived. We add and subtract $\sum_i t_i \ln t_i$, which splits the cross-entropy into two terms:
 #
 # $$-\sum_i t_i \ln p_i = \underbrace{-\sum_i t_i \ln t_i}_{\text{entropy of the truth}} + \underbrace{\sum_i t_i \ln \frac{t_i}{p_i}}_{\text{divergence} \;\ge\; 0}$$
@@ -310,14 +322,15 @@ def paper_rate(step):
     return 0.3 * training.warmup_rate(step, d_model=64, warmup_steps=80)
 
 
+highest = max(range(1, 301), key=paper_rate)
+print(f"highest at step {highest}: {paper_rate(highest):.4f}")
+# %%
 steps = range(1, 301)
 curves = {
     "rate": [paper_rate(s) for s in steps],
     "falling": [0.3 * 64**-0.5 * s**-0.5 for s in steps],
     "climbing": [0.3 * 64**-0.5 * s * 80**-1.5 for s in steps],
 }
-print(f"highest at step {1 + curves['rate'].index(max(curves['rate']))}: {max(curves['rate']):.4f}")
-# %%
 ax = plots.plot_lines(steps, curves, x_label="step", y_label="rate", log_x=True, log_y=True)
 ax.get_lines()[0].set(linewidth=7, alpha=0.4)  # the rate, below the terms
 ax.legend(frameon=False)

@@ -66,7 +66,7 @@ print("twenty-one →", said[:16], "…")
 # %% [markdown]
 # ## By hand: from letters to tokens
 #
-# Before a model can read a text, we have to decide what a token should be. If every word were one, *einundzwanzig* would have nothing in common with *zweiundzwanzig*, and a new word would have no token at all. If every letter were one, nothing would be unknown, but every text would be long. **Byte-pair encoding** ([Sennrich et al., 2016](https://arxiv.org/abs/1508.07909), §3.2) lies between the two. It starts with letters, and then joins the two neighbours that occur together most often. We count them in five words:
+# Before a model can read a text, we have to decide what a token should be. If every word were one, *einundzwanzig* would have nothing in common with *zweiundzwanzig*, and a new word would have no token at all. If every letter were one, hardly any word would be unknown, but every text would be long. **Byte-pair encoding** ([Sennrich et al., 2016](https://arxiv.org/abs/1508.07909), §3.2) lies between the two. It starts with letters, and then joins the two neighbours that occur together most often. We count them in five words:
 
 # %%
 from collections import Counter
@@ -480,7 +480,7 @@ print(f"perplexity {perplexity[False]:.2f}, with dropout as in training {perplex
 assert perplexity[False] < 1.1 < perplexity[True]
 
 # %% [markdown]
-# A perplexity of 1.06 lies *below* the 1.11 of a model that predicts the softened truth exactly. Did your model ignore the smoothing? No: it was trained with dropout, and with dropout it stays above 1.11. Training fits the predictions of a model that is missing a tenth of its features. When we evaluate, dropout is off, and the same model, which now has all of its features, is surer than the softened truth asks.
+# A perplexity of 1.06 lies *below* the 1.11 of a model that predicts the softened truth exactly. Did your model ignore the smoothing? No: it was trained with dropout, and with dropout it stays above 1.11. Training fits the predictions of a model that is missing a tenth of its features. When we evaluate, dropout is off, and the same model, which now has all of its features, is surer than the softened truth asks it to be.
 #
 # If that is the cause, a model trained *without* dropout should end near 1.11, and it does: four trainings without dropout ended at 1.11 to 1.13, where three with dropout ended at 1.06 to 1.07.
 
@@ -493,7 +493,7 @@ assert perplexity[False] < 1.1 < perplexity[True]
 widgets.own_sentence(model, tokenizer, ["twenty-one"])
 # %% [markdown]
 # <details><summary>After you have looked</summary>
-# It looks at them in layer 1, the last. There <i>ein</i> looks at <i>one</i>, and <i>undzwan</i>, where the tens begin, looks at <i>twenty</i>.
+# All four heads of layer 1, the last, look at them: <i>ein</i> looks at <i>one</i>, and <i>undzwan</i>, where the tens begin, looks at <i>twenty</i>. In layer 0 some heads do so, too, and others look elsewhere.
 # </details>
 #
 # The two lines of sight cross, and nobody has told the model which words belong together. But a single picture could be a lucky one, so an *Extra* measures all test numbers of this kind, and hides the unit from the decoder to see whether it needs it. Both confirm the picture.
@@ -815,7 +815,7 @@ bound = F.cross_entropy(certainly_right, torch.tensor([7])).item()
 print(f"lowest loss: {bound:.2f}; of pure guessing: {math.log(vocab):.2f}")
 print("ln(vocab - 1 + e) - 1:", round(math.log(vocab - 1 + math.e) - 1, 2))
 # %% [markdown]
-# Between guessing and certainty the loss falls by less than 1, because even at certainty $e^{1}$ competes with 405 times $e^{0}$. The gradient suffers as well. We draw 200 first guesses among 1000 tokens at random, and ask for each how many times smaller a second softmax makes it:
+# Between guessing and certainty the loss falls by less than 1, because even at certainty $e^{1}$ competes with 405 times $e^{0}$. The gradient suffers as well. We draw 200 first guesses among 1000 tokens at random, and ask for each how many times smaller a second softmax makes its gradient:
 
 # %% tolerance=0.3
 def times_smaller(seed):
@@ -834,7 +834,7 @@ assert low > 20
 assert half > 500
 
 # %% [markdown]
-# At the start of training the gradient is about a hundred to many thousands of times too small. But Adam cancels the size of the gradients, as you have seen. So what does the second softmax cost in a real training? We have kept your model as it was after 60 steps. Now we train a twin of it with probabilities, from the same weights and on the same batches (3 seconds):
+# For a single guess at the start of training, the gradient is about a hundred to many thousands of times too small. But Adam cancels the size of the gradients, as you have seen. So what does the second softmax cost in a real training? We have kept your model as it was after 60 steps. Now we train a twin of it with probabilities, from the same weights and on the same batches (3 seconds):
 
 # %% tolerance=0.2
 def of_probabilities(logits, targets, smoothing, pad_id):
@@ -850,7 +850,7 @@ print(f"lowest loss of probabilities: {min(losses):.2f}")
 assert min(losses) > bound
 assert shares[0] > shares[1] + 0.1
 # %% [markdown]
-# After the same 60 steps, one of the two has learned far less. Why, if Adam cancels the size of the gradients? Because their *direction* has changed, too. For the probability $p$ of the right token the new loss is $\ln \sum_j e^{p_j} - p$ (smoothing aside), and its first term is about 6.01 whatever the probabilities are. What is left, $-p$, is lowest on average if a model that can't yet tell the positions apart bets everything on one common token, whereas $-\ln p$ makes it pay dearly for each bet that it loses. With each of three seeds, the model had done so after 60 steps: it gave the same answer at every position, with a probability above 0.99. Two models that were trained on $-p$ alone did the same.
+# After the same 60 steps, one of the two has learned far less. Why, if Adam cancels the size of the gradients? Because their *direction* has changed, too. For the probability $p$ of the right token the new loss is $\ln \sum_j e^{p_j} - p$ (smoothing aside), and its first term is about 6.01 whatever the probabilities are. What is left, $-p$, rewards a model that can't yet tell the positions apart for betting everything on one common token, whereas $-\ln p$ makes it pay dearly for each bet that it loses. With each of three seeds, the model had done so after 60 steps: it gave the same answer at every position, with a probability above 0.99. Two models that were trained on $-p$ alone did the same.
 
 # %% [markdown]
 # There is no error and no warning: the loss falls a little, and the problem only looks hard. That is why **models return logits**, and the softmax belongs to the loss, or to whoever needs probabilities.

@@ -34,7 +34,7 @@ def step_case(label: str, weights: torch.Tensor, tokens: list[list[int]], rate: 
     minutes=25,
     difficulty=2,
     statement="""
-    Mend a training step. It has three defects, and the first hides the others.
+    Mend a training step. It has three defects, and the first hides the second.
 
     The model is a table `weights` (vocab, vocab): row i holds the logits of the token that comes next after token i.
     The step takes the weights, `tokens` (B, T), padded on the right with `pad_id`, and the learning rate. It returns

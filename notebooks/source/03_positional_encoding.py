@@ -585,7 +585,7 @@ for task in tasks:
 for kind in ("sinusoid", "learned"):  # they know where in the sentence
     assert min(low[kind, task][32] for task in tasks) > 0.7
     assert max(high[kind, latest][64], high[kind, two_back][64]) < 0.75
-assert min(right["RoPE", task][64].mean() for task in (latest, two_back)) > 0.8  # it knows distances
+assert min(right["RoPE", task][64].mean() for task in (latest, two_back)) > 0.8  # by distance
 assert low["ALiBi", latest][256] > 0.9 > 0.5 > high["ALiBi", two_back][32]  # close from far
 for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
     assert high[kind, the_fourth][32] < 0.65

@@ -235,7 +235,7 @@ losses = {name: -log_p @ torch.tensor(t) for name, t in truths.items()}
 ax = plots.plot_lines(right, losses, x_label="right logit, where the others are 0", y_label="loss")
 smooth = ax.get_lines()[1]
 ax.plot(math.log(0.925 / 0.025), min(smooth.get_ydata()), "o", color=smooth.get_color())
-plots.show(ax, alt="Loss by the right logit: the plain one falls to 0, the smoothed one is least at 3.6 and rises again.")
+plots.show(ax, alt="Plain, the loss falls to 0; smoothed, it is least at 3.6, then rises.")
 # %% [markdown]
 # The plain loss falls all the way, while the smoothed one is least at 0.925 and then rises again. *Where* the least value lies can be derived. We add and subtract $\sum_i t_i \ln t_i$, which splits the cross-entropy into two terms:
 #

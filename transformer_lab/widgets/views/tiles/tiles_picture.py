@@ -68,9 +68,10 @@ def draw_sheet(ax: Axes, names: tuple[Names, Names], walk: list[Tile], step: int
     for t in range(T if causal else 0):
         ax.add_patch(Rectangle((t + 1, t), S - t - 1, 1, fill=False, hatch="////", linewidth=0))
     for i, (here, keys) in enumerate(walk):
-        window = {"facecolor": PAPER["paper"], "edgecolor": INK, "linewidth": 2.5, "zorder": 2}
-        style = window if i == step else {"fill": False, "edgecolor": PAPER["edge"], "linewidth": 0.8}
-        ax.add_patch(Rectangle((keys.start, here.start), len(keys), len(here), **style))
+        box = ax.add_patch(Rectangle((keys.start, here.start), len(keys), len(here), fill=i == step, linewidth=0.8))
+        box.set_edgecolor(PAPER["edge"])
+        if i == step:
+            box.set(facecolor=PAPER["paper"], edgecolor=INK, linewidth=2.5, zorder=2)
         if i < step:
             ax.text(keys.start + len(keys) / 2, here.start + len(here) / 2, "✓", ha="center", va="center", color=GREY)
     for t, name in enumerate(names[0]):

@@ -37,7 +37,7 @@ def scenes(page: Page) -> Iterator[int]:
         yield 900
     text.fill("thirty-four thousand and twenty-one")
     yield 900
-    for cut in ("the input's positions", "the causal masks"):
+    for cut in ("the input’s positions", "the causal masks"):
         button(page, f"cut {cut}")
         yield 2200
         button(page, f"cut {cut}")

@@ -40,7 +40,7 @@ def test_without_a_text_there_is_nothing_to_go_on_from(views):
     near(view.values()["tokens"], [])
     view.labelled(TEXT).fill("é")
     near(view.values(), completed(text="\ufffd") | {"text": "é" + greedy("\ufffd", 1)})
-    assert view.root.get_by_text("Not among the model's characters").inner_text().endswith("each: é")
+    assert view.root.get_by_text("Not among the model’s characters").inner_text().endswith("each: é")
 
 
 def test_it_writes_what_the_package_writes(views):

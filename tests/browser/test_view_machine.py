@@ -118,13 +118,13 @@ def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(scree
     word = screen.root.locator(f".tl-weave [data-part=reads][data-s='{most}'] text").text_content()
     answer = screen.root.locator(".tl-answer")
     assert f"looks most at “{word}”: {max(looks):.2f} of its attention" in answer.text_content()
-    screen.button("cut the input's positions").click()
+    screen.button("cut the input’s positions").click()
     expected, intact = shown(off=["src_embedding.positions"]), shown()
     near(screen.values() | {"at": 0, "probabilities": None}, expected | {"at": 0, "probabilities": None})
     same = expected["tokens"] == intact["tokens"]
     became = screen.root.locator(".tl-foot").text_content()
     assert ("The change alters numbers, but no token." if same else " tokens.") in became
-    assert answer.text_content().startswith("Without the input's positions it looks ")
+    assert answer.text_content().startswith("Without the input’s positions it looks ")
 
 
 def test_a_vector_from_another_sentence(view):
@@ -391,7 +391,7 @@ def test_every_control_is_reached_and_used_by_keys_alone(blank):
         to("text to translate")
         view.press("Control+a", *"two")
         near(view.values(), shown("two"))
-        to("cut the input's positions")
+        to("cut the input’s positions")
         view.press("Space")
         cut = shown("two", off=["src_embedding.positions"])
         near(view.values() | {"at": 0, "probabilities": None}, cut | {"at": 0, "probabilities": None})

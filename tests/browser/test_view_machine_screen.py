@@ -626,7 +626,7 @@ def test_the_stage_is_saved_as_a_picture_in_the_theme_of_the_page(browser, addre
     page.close()
 
 
-def test_a_part_is_saved_with_its_sentences_and_the_map_is_not(browser, address, tmp_path):
+def test_a_part_and_the_map_are_saved_with_their_sentences(browser, address, tmp_path):
     desk = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1&at=decoder.layers.0.feed_forward")
     desk.evaluate("""() => { window.said = []; const write = CanvasRenderingContext2D.prototype.fillText;
         CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
@@ -643,11 +643,17 @@ def test_a_part_is_saved_with_its_sentences_and_the_map_is_not(browser, address,
     written = desk.evaluate("said")
     assert desk.locator(".tl-lead .tl-title").text_content() in written
     assert {"before this layer", "after it", "Transformer Lab", "ein"} <= set(written)
-    desk.get_by_role("button", name="back to the weave").click()
     desk.get_by_role("button", name="every matrix").click()
-    expect(save).to_be_hidden()
-    desk.get_by_role("button", name="back to the weave").click()
-    expect(save).to_be_visible()
+    with desk.expect_download() as download:
+        save.click()
+    assert download.value.suggested_filename == "thirty-four-thousand-and-twenty-one-every-matrix.png"
+    download.value.save_as(tmp_path / "map.png")
+    with Image.open(tmp_path / "map.png") as picture:
+        assert picture.width == 2400 and picture.height > 1350
+        edge = picture.convert("RGB").crop((2310, 0, 2400, picture.height))
+        assert len(edge.getcolors()) == 1, "the map is as wide as its room"
+    headline = "Every number behind “ein”, from left to right."
+    assert {headline, "self-attention", "to write", "undzwan"} <= set(desk.evaluate("said"))
     desk.close()
 
 
@@ -780,8 +786,12 @@ def test_what_a_switched_off_head_does_is_said_in_the_headline_and_moves_nothing
         assert place["y"] + place["height"] <= sized.viewport_size["height"], one
         assert 0 <= place["x"] <= place["x"] + place["width"] <= sized.viewport_size["width"], one
     sized.get_by_role("button", name="find a number").click()
-    instead = sized.get_by_role("button", name="None does. Cut instead: positional encoding of the input")
-    instead.click(timeout=60_000)
+    instead = sized.get_by_role("button", name="cut positional encoding instead")
+    instead.wait_for(timeout=60_000)
+    expect(sized.locator(".tl-example span")).to_have_text("None of 12 numbers shows it.")
+    expect(sized.locator(".tl-key-of")).to_be_in_viewport(ratio=1)
+    expect(instead).to_be_in_viewport(ratio=1)
+    instead.click()
     expect(sized.locator(".tl-whole")).to_have_text(
         "34\u202f021 → 34\u202f024 without this positional encoding of the input."
     )
@@ -789,6 +799,25 @@ def test_what_a_switched_off_head_does_is_said_in_the_headline_and_moves_nothing
     sized.get_by_role("button", name="swap", exact=True).click()
     place = sized.get_by_label("at input token").bounding_box()
     assert place["x"] + place["width"] <= sized.viewport_size["width"]
+
+
+def test_a_phone_shows_the_part_that_is_cut_and_says_what_to_do_over_the_map(browser, address):
+    cut = "decoder.layers.1.cross_attention.head.1"
+    page = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1&view=off&off={cut}", "phone")
+    place = f"""() => {{
+        const [map] = document.querySelectorAll('.tl-pan canvas');
+        const {{x, width}} = map.layout.items.find(({{part}}) => part.key === '{cut}');
+        const {{left}} = map.getBoundingClientRect();
+        return [left + x, left + x + width];
+    }}"""
+    left, right = page.evaluate(place)
+    assert page.locator(".tl-words").bounding_box()["x"] + 90 < left < right < SIZES["phone"][0] - 40
+    assert page.locator(".tl-strip b:visible").count() == 0, "no mark lies over the cross"
+    page.get_by_role("button", name="head 1 ✕").click()
+    says = page.locator(".tl-whole")
+    expect(says).to_have_text("Press a part to switch it off, and again to switch it on.")
+    assert says.bounding_box()["y"] < page.locator(".tl-strip").bounding_box()["y"]
+    page.close()
 
 
 def test_a_phone_has_the_way_to_every_matrix_in_its_first_screen(browser, address):
@@ -822,10 +851,13 @@ def test_a_phone_scrolls_to_the_picture_that_is_opened_unless_motion_is_reduced(
 
 
 @pytest.mark.parametrize("place", ["", "&at=decoder.layers.1.cross_attention.head.0"])
-def test_numbers_in_a_drawing_are_equally_wide(browser, address, place):
+def test_numbers_in_a_drawing_are_equally_wide_and_hyphens_are_not(browser, address, place):
     page = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1{place}")
     uneven = """() => [...document.querySelectorAll('.tl-machine svg text, .tl-machine svg tspan')]
-        .filter(one => /\\d/.test(one.textContent) && getComputedStyle(one).fontVariantNumeric !== 'tabular-nums')
+        .filter(one => {
+            const tabular = getComputedStyle(one).fontVariantNumeric === 'tabular-nums';
+            return /[a-z]-/.test(one.textContent) ? tabular : /\\d/.test(one.textContent) && !tabular;
+        })
         .map(one => one.outerHTML)"""
     assert page.locator(".tl-machine svg text").filter(has_text=re.compile(r"\d\.\d\d")).count() > 3
     assert page.evaluate(uneven) == []
@@ -884,7 +916,7 @@ def test_an_embedding_shows_how_a_token_and_its_place_become_what_goes_in(browse
     expect(page.locator(".tl-lead .tl-title")).to_have_text("“four” and its place become 128 numbers")
     expect(four).to_be_focused()
     expect(four).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".tl-sum")).to_contain_text("the table's entry for “four”")
+    expect(page.locator(".tl-sum")).to_contain_text("the table’s entry for “four”")
     first, second, third = page.locator(f"{BANDS} .w-sum").all_text_contents()
     a, b, c = (float(text.strip("+= ").replace("−", "-")) for text in (first, second, third))
     assert a + b == pytest.approx(c, abs=0.011)

@@ -10,8 +10,6 @@ import { fileURLToPath } from "node:url";
 
 import { build, version } from "esbuild";
 
-import { SANS, SERIF } from "./shared/palette.js";
-
 const here = fileURLToPath(new URL(".", import.meta.url));
 const hash = (text) => createHash("sha256").update(text).digest("hex");
 const hashes = async (folder, names) =>
@@ -55,14 +53,32 @@ const OFTEN = [
   ["¥", "?stage "],
   ["¬", "font-weight:"],
   ["¤", "text-decoration:underline 1px;text-underline-offset:3px"],
+  ["A", " button"],
+  ["V", "cursor:pointer"],
+  ["F", "box-sizing:<-box"],
+  ["G", "¢absolute"],
+  ["N", "white-space:nowrap"],
+  ["P", "flex-wrap:"],
+  ["R", "linear-gradient("],
+  ["I", "minmax(0,"],
+  ["L", "?zoom"],
+  ["B", "[aria-pressed=true]"],
+  ["æ", "px solid ~"],
+  ["å", "justify-content:"],
+  ["ø", "overflow:hidden;text-overflow:ellipsis"],
+  ["þ", ":not([hidden])"],
 ];
 const shortened = (css) => {
-  const styled = css + SANS + SERIF; // the fonts are put in when the page is there
-  const taken = OFTEN.filter(([letter]) => styled.includes(letter));
+  const taken = OFTEN.filter(([letter]) => css.includes(letter));
   if (taken.length) throw new Error(`a style has ${taken[0][0]}, which stands for ${taken[0][1]}`);
   return OFTEN.reduce((text, [letter, whole, where = whole]) => text.replaceAll(where, letter), css);
 };
-const back = OFTEN.map(([letter, whole]) => `.replaceAll(${JSON.stringify(letter)},${JSON.stringify(whole)})`);
+const back = (text) =>
+  `${JSON.stringify(
+    OFTEN.toReversed()
+      .map(([letter, whole]) => letter + whole)
+      .join("\n"),
+  )}.split("\\n")` + `.reduce((css,one)=>css.replaceAll(one[0],one.slice(1)),${text})`;
 const stylesIn = (text, change) =>
   text.replace(/(export const [A-Z]+|const STYLE) = `\n([^`]+)`;/g, (_, name, css) => `${name} = \`${change(css)}\`;`);
 const tight = {
@@ -73,7 +89,7 @@ const tight = {
     change(/shared.ui\.js$/, (text) => stylesIn(text, tightened));
     change(/_style\w*\.js$/, (text) => stylesIn(text, (css) => shortened(tightened(css))));
     const all = "STYLE + WEAVE + FOOT + STEPS"; // where the page puts them together
-    change(/machine_view\.js$/, (text) => text.replace(all, `(${all})${back.toReversed().join("")}`));
+    change(/machine_view\.js$/, (text) => text.replace(all, back(all)));
   },
 };
 

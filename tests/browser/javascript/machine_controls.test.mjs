@@ -65,6 +65,7 @@ function searching() {
   const [found, waits] = [[], []];
   const search = exampleSearch({ state, shows: (...what) => found.push(what), later: (act) => waits.push(act) });
   const [seek] = search.node.querySelectorAll("button");
+  const [says] = search.node.querySelectorAll("span");
   search.show();
   assert.ok(search.node.hidden, "nothing is changed");
   change({ off: new Set(["decoder.layers.1.self_attention.mask"]) });
@@ -72,33 +73,41 @@ function searching() {
   assert.ok(!search.node.hidden);
   seek.onclick();
   assert.match(seek.textContent, /^trying \d+ numbers …$/, "it is said before it is done");
-  return { state, found, seek, search: waits[0] };
+  return { state, found, seek, says, show: search.show, search: waits[0] };
 }
 
-test("a number is looked for where a change shows in no token", () => {
-  const { state, found, search } = searching();
+test("a number is looked for where a change shows in no token, and the way back leads to the first", () => {
+  const { state, found, seek, says, show, search } = searching();
   state.example = () => "ten";
   search();
   assert.deepEqual(found, [[{ text: "ten" }, true]]);
+  const first = state.kept;
+  state.change({ text: "ten" }, true);
+  state.run = { ...state.run, target: [] }; // there it shows
+  show();
+  assert.equal(says.textContent, "In this number it shows.");
+  assert.equal(seek.textContent, "back to the first number");
+  seek.onclick();
+  assert.deepEqual(found[1], [{ text: first }, true]);
 });
 
 test("where there is no such number a part is offered whose cut shows", () => {
-  const { state, found, seek, search } = searching();
+  const { state, found, seek, says, search } = searching();
   search();
   const part = state.telling();
   assert.notDeepEqual(state.without([part]).target, state.intact.target);
-  assert.equal(seek.textContent, `None does. Cut instead: ${state.partOf(part).path.at(-1)}`);
+  assert.match(says.textContent, /^None of \d+ numbers shows it\.$/);
+  assert.equal(seek.textContent, `cut ${state.partOf(part).path.at(-1).split(" of ")[0]} instead`);
   seek.onclick();
   assert.deepEqual(found, [[{ off: new Set([part]) }]]);
 });
 
 test("where no part alone shows nothing is offered", () => {
-  const { state, found, seek, search } = searching();
+  const { state, seek, says, search } = searching();
   state.telling = () => undefined;
   search();
-  assert.equal(seek.textContent, "None does.");
-  seek.onclick();
-  assert.deepEqual(found, []);
+  assert.match(says.textContent, /^None of/);
+  assert.ok(seek.hidden);
 });
 
 test("what is changed has a button that takes it back, and hands the focus on", () => {
@@ -125,7 +134,7 @@ test("the way back leads through what was followed", () => {
   assert.ok(back.hidden);
   assert.equal(document.activeElement, out);
   turn.onclick();
-  assert.equal(turn.textContent, "switch this part on again");
+  assert.equal(turn.textContent, "switch it on again");
   assert.match(crumbs.node.textContent, /head 0: switched off/);
   turn.onclick();
   assert.equal(turn.textContent, "switch this part off");

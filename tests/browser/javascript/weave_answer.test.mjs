@@ -41,7 +41,7 @@ test("of a cut it says what is lacking and what that is for, of other changes wh
   state.change({ at: 0, off: new Set(positions.ids) });
   assert.match(
     answer([positions]),
-    /^Without the input's positions it looks most at .* Positions matter, because .*\.$/,
+    /^Without the input’s positions it looks most at .* Positions matter, because .*\.$/,
   );
   assert.match(answer([], positions.ids), /Before it wrote /);
   state.change({ off: new Set() });
@@ -62,6 +62,6 @@ test("without positions another order of the words is the same to it, as is said
 
 test("of many parts their number is said", () => {
   const cuts = cutsOf(state.ids);
-  assert.deepEqual(lacksOf(state, cuts.slice(0, 1), ["to_logits"]), ["the input's positions", "linear & softmax"]);
+  assert.deepEqual(lacksOf(state, cuts.slice(0, 1), ["to_logits"]), ["the input’s positions", "linear & softmax"]);
   assert.deepEqual(lacksOf(state, cuts.slice(0, 3), []), ["3 parts"]);
 });

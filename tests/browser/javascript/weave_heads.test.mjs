@@ -27,7 +27,7 @@ test("the mean is that of the numbers that are said, at the key that is looked a
     const [title, more] = sayHeads(seen, name);
     assert.ok(title.endsWith(`: ${seen.mean.toFixed(2)}`), title);
     assert.ok(more.includes(own.map((x) => x.toFixed(2)).join(" and ")), more);
-    assert.ok(more.endsWith(`the mean is ${seen.mean.toFixed(2)}.`), more);
+    assert.ok(more.endsWith(`, ${seen.mean.toFixed(2)} on average.`), more);
     for (let s = 0; s < seen.heads[0][1].length; s += 1)
       assert.ok((seen.heads[0][1][s] + seen.heads[1][1][s]) / 2 <= seen.mean + 1e-12);
   }

@@ -52,7 +52,7 @@ test("a guess is judged when the breaker is opened", () => {
   const { me, find } = screen();
   me.guess = { wanted: "no such answer", said: "" };
   find("tl-breaker")[0].onclick();
-  assert.match(me.guess.said, /^Not no such answer: without the input's positions /);
+  assert.match(me.guess.said, /^Not no such answer: without the input’s positions /);
   assert.equal(me.guess.wanted, null);
 });
 

@@ -59,24 +59,39 @@ export function tokenRows({ state, nameOf, change }) {
 // Where a change shows in no token: a search for a number in which it does, and, where there is none, a part whose cut
 // does show; `shows` is called with the change that leads there, and with whether the text is another.
 export function exampleSearch({ state, shows, later = setTimeout }) {
-  let [tried, other] = [null, null]; // the run for which none was found, and the part
+  let [tried, other, found] = [null, null, {}]; // the run for which none was found, and the part; the text that was
   const search = () => {
     const text = state.example();
-    if (text) return shows({ text }, true);
+    if (text) {
+      found = { text, was: state.kept };
+      return shows({ text }, true);
+    }
     [tried, other] = [state.run, state.telling()];
     show();
   };
+  const says = element("span");
   const seek = button("", () => {
-    if (tried === state.run) return other && shows({ off: new Set([other]) });
+    if (tried === state.run) return shows({ off: new Set([other]) });
+    if (says.textContent) return shows({ text: found.was }, true);
     seek.textContent = `trying ${OTHERS.length} numbers …`;
     later(search, 30); // when that is seen
   });
-  const node = element("div", { class: "tl-bar", hidden: true, "aria-live": "polite" }, seek);
+  const node = element("div", { class: "tl-bar tl-example", hidden: true, "aria-live": "polite" }, says, seek);
+  // What came of the search is a sentence; the button leads on from it.
   const show = () => {
     const { run, intact, now } = state;
-    node.hidden = !now.off.size || now.swaps.length > 0 || String(run.target) !== String(intact.target);
-    const instead = other ? ` Cut instead: ${state.partOf(other).path.at(-1)}` : "";
-    seek.textContent = tried === run ? `None does.${instead}` : "find a number where it shows";
+    const [tells, none] = [String(run.target) !== String(intact.target), tried === run];
+    node.hidden = !now.off.size || now.swaps.length > 0 || (tells && found.text !== now.text);
+    says.textContent = tells ? "In this number it shows." : none ? `None of ${OTHERS.length} numbers shows it.` : "";
+    says.hidden = !says.textContent;
+    seek.hidden = none && !other;
+    const instead =
+      other &&
+      `cut ${state
+        .partOf(other)
+        .path.at(-1)
+        .replace(/ of .*/, "")} instead`;
+    seek.textContent = tells ? "back to the first number" : none ? instead : "find a number where it shows";
   };
   return { node, show };
 }
@@ -125,14 +140,14 @@ export function crumbsOf({ state, change, steppers, toMachine }) {
     change({ ...trail.at(-1), trail: trail.slice(0, -1) });
     if (!state.now.trail.length) out.focus();
   });
-  const node = bar(out, "›", here, ...steppers, turn, back);
+  const node = bar(out, here, ...steppers, turn, back);
   node.classList.add("tl-crumbs");
   const show = ({ path, part }) => {
     const off = state.now.off.has(part.off);
     here.textContent = `${path.join(" › ")}${off ? ": switched off" : ""}`;
     here.classList.toggle("tl-gone", off);
     turn.hidden = !part.off;
-    turn.textContent = off ? "switch this part on again" : "switch this part off";
+    turn.textContent = off ? "switch it on again" : "switch this part off";
     back.hidden = !state.now.trail.length;
   };
   return { node, back, show };

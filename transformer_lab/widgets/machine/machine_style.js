@@ -15,7 +15,8 @@ export const STYLE = `
 }
 .tl-machine .tl-route canvas { display: none; }
 .tl-machine .tl-tokens button { cursor: pointer; min-width: 26px; }
-.tl-machine .tl-zoom .tl-back .tl-writes { flex: 1; min-width: 0; overflow-x: auto; padding-right: 20px;
+.tl-machine .tl-zoom .tl-back .tl-writes { flex: 1; min-width: 0; }
+.tl-machine .tl-zoom :is(.tl-writes, .tl-rows) { overflow-x: auto; padding-right: 20px;
   mask: linear-gradient(90deg, #000 calc(100% - 20px), #0000); }
 .tl-machine .tl-zoom .tl-writes button { flex: none; font: 16px var(--tl-serif); padding: 1px 6px;
   border-color: #0000; min-width: 24px; }
@@ -27,7 +28,7 @@ export const STYLE = `
 .tl-machine .tl-stack { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 16px; align-items: center; }
 .tl-machine.tl-view .tl-whole { font: 19px/1.25 var(--tl-serif); margin: 0; max-width: none; }
 .tl-machine .tl-one-row {
-  grid-column: 1 / -1; display: flex; gap: 16px; align-items: center; min-height: 34px; overflow-x: auto;
+  display: flex; gap: 16px; align-items: center; min-height: 34px; overflow-x: auto;
   scrollbar-width: thin; margin: 0 -6px; padding: 0 6px; box-sizing: border-box;
 }
 .tl-machine .tl-one-row .tl-bar { flex-wrap: nowrap; margin: 0; white-space: nowrap; }
@@ -54,7 +55,9 @@ export const STYLE = `
 }
 .tl-machine .tl-beads b { position: absolute; line-height: 16px; width: 16px; }
 .tl-machine .tl-pan:not(.tl-end) { mask: linear-gradient(90deg, #000 calc(100% - 48px), #0000); }
-.tl-machine .tl-changes { display: flex; gap: 0 16px; align-items: center; }
+.tl-machine .tl-changes { display: flex; gap: 0 16px; align-items: center; font-size: 13px; }
+.tl-machine .tl-changes .tl-example { gap: 8px; }
+.tl-machine .tl-zoom:has(.tl-route[hidden]) .tl-beads b { display: none; }
 .tl-machine .tl-right .tl-changes { flex-wrap: wrap; order: 4; }
 .tl-machine .tl-key-of { font-size: 13px; color: var(--tl-soft); white-space: nowrap; }
 .tl-machine .tl-key-of i { display: inline-block; width: 4px; height: 14px; margin: 0 6px -2px 0;
@@ -109,8 +112,10 @@ export const STYLE = `
   display: block; padding-bottom: 7px;
   background: linear-gradient(var(--tl-amber), var(--tl-amber)) 0 100% / var(--far) 4px no-repeat;
 }
-.tl-machine.tl-view { font-variant-numeric: tabular-nums; }
-.tl-machine.tl-view svg :is(text, tspan) { font-variant-numeric: tabular-nums; }
+.tl-machine.tl-view svg text:not(.w-word, .w-said), .tl-machine :is(.tl-steps, .tl-candidates) {
+  font-variant-numeric: tabular-nums;
+}
+.tl-machine .tl-says { font-variant-numeric: inherit; }
 .tl-machine .tl-back > :is(button, .tl-segments, .tl-tokens) { flex: none; flex-wrap: nowrap; margin: 0; }
 .tl-machine.tl-view .tl-say { margin: 0; max-width: none; line-height: 1.4; font-size: 13px; }
 .tl-machine .tl-say i { font: italic 16px var(--tl-serif); white-space: nowrap; margin-right: 8px; }
@@ -123,22 +128,32 @@ export const STYLE = `
   .tl-machine .tl-route { display: grid; gap: 4px; flex: 1; margin-bottom: 8px; }
   .tl-machine .tl-zoom .tl-route button { flex-wrap: wrap; padding: 0; gap: 4px 8px; min-height: 40px; }
   .tl-machine .tl-route span { flex: 1 0 calc(100% - 30px); }
-  .tl-machine .tl-acts .tl-route { display: none; }
-  .tl-machine .tl-acts { display: flex; flex-direction: column; }
-  .tl-machine .tl-acts .tl-stack {
-    order: 1; position: sticky; bottom: 0; z-index: 2; padding: 8px 0; background: var(--tl-paper);
-    border-top: 2px solid var(--tl-ink);
+  .tl-machine .tl-acts :is(.tl-route, .tl-beads b, .tl-one-row:not(:has(> .tl-bar:not([hidden]), .tl-gone))) {
+    display: none;
   }
-  .tl-machine .tl-acts .tl-whole { min-height: 40px; font-size: 16px; }
-  .tl-machine .tl-acts .tl-keys { top: auto; bottom: 100%; }
-  .tl-machine .tl-acts .tl-spot { scroll-margin-bottom: 190px; }
+  .tl-machine .tl-acts { display: flex; flex-direction: column; }
+  .tl-machine .tl-acts :is(.tl-stack, .tl-one-row) {
+    position: sticky; top: var(--tl-top, 0); z-index: 2; padding: 8px 0; background: var(--tl-paper);
+  }
+  .tl-machine .tl-acts .tl-one-row { order: 1; bottom: 0; margin: 0; border-top: 2px solid var(--tl-ink); }
+  .tl-machine .tl-acts .tl-share { order: 2; }
+  .tl-machine .tl-acts .tl-whole { min-height: 60px; font-size: 16px; }
+  .tl-machine .tl-acts .tl-spot { scroll-margin: 140px 0 190px; }
+  .tl-machine:has(.tl-zoom:not([hidden])) .tl-german, .tl-machine:has(.tl-near:not([hidden])) .tl-sentence {
+    display: none;
+  }
+  .tl-machine:has(.tl-near:not([hidden])) .tl-verdict { top: 0; }
+  .tl-machine .tl-zoom .tl-changes .tl-example { flex-wrap: wrap; white-space: normal; }
   .tl-machine .tl-one-row { flex-wrap: wrap; gap: 6px; }
   .tl-machine .tl-one-row :is(input, select) { min-width: 0; width: 6.5em; }
-  .tl-machine .tl-one-row .tl-changes { display: grid; gap: 6px; min-width: 0; }
+  .tl-machine .tl-one-row .tl-changes { flex-wrap: wrap; gap: 6px 16px; min-width: 0; }
+  .tl-machine .tl-one-row .tl-chips { flex-basis: 100%; }
+  .tl-machine .tl-key-of { order: 1; }
+  .tl-machine .tl-words { box-shadow: 4px 0 6px var(--tl-paper); }
   .tl-machine .tl-one-row .tl-chips { flex-wrap: wrap; max-height: 96px; overflow-y: auto; }
   .tl-machine .tl-changes button { white-space: normal; text-align: left; }
   .tl-machine .tl-route canvas { display: block; margin-left: 26px; }
-  .tl-machine :is(.tl-back, .tl-stack) .tl-long, .tl-machine .tl-writes i { display: none; }
+  .tl-machine :is(.tl-back, .tl-stack, .tl-one-row) .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { order: 1; flex-basis: 100%; gap: 0; }
   .tl-machine .tl-tip { display: none; }
 }

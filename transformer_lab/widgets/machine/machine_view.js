@@ -88,7 +88,8 @@ function begin({ el, machine, tokenizer, state }) {
     const from = page.owns && location.protocol.startsWith("http") ? location.host + location.pathname : "";
     const part = state.now.inside ? workshop.pictured : null;
     const canvas = pictureFor({ ...screen.pictured(), el, part, from: from.replace(/(index\.html|\/)$/, "") });
-    return saved(canvas, nameOf(`${state.kept} ${part ? state.partOf(state.now.open).box.title : ""}`));
+    const what = part && (state.now.zoomed ? state.partOf(state.now.open).box.title : "every matrix");
+    return saved(canvas, nameOf(`${state.kept} ${what ?? ""}`));
   };
   const save = plain("save", "picture", keep);
   const reset = button("reset", () => {
@@ -141,7 +142,6 @@ function begin({ el, machine, tokenizer, state }) {
     look = { names: state.names(), shares: state.shares() };
     screen.node.hidden = Boolean(now.inside);
     workshop.node.hidden = !now.inside;
-    save.hidden = Boolean(now.inside && !now.zoomed); // the picture is of the weave, or of a part
     head = now.open.match(/head\.\d+$/)?.[0] ?? head;
     screen.show({ family: style.getPropertyValue("--tl-serif"), width: whole, away: workshop.share });
     table.show();

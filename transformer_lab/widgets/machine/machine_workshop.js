@@ -127,16 +127,16 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   };
   const modeBar = element("div", { class: "tl-segments tl-modes" }, ...modes);
   const key = element("span", { class: "tl-key-of" }, element("i"), "what changed");
-  const under = element("div", { class: "tl-changes" }, chips.node, example.node, key);
+  const under = element("div", { class: "tl-changes" }, chips.node, key, example.node);
   const row = element("div", { class: "tl-one-row" }, route.node, swapBar);
-  const stack = element("div", { class: "tl-stack" }, route.title, legend.node, row);
+  const stack = element("div", { class: "tl-stack" }, route.title, legend.node);
   const left = element("div", { class: "tl-leftside" }, sketch.room, sketch.strip.room);
   const share = element("div", { class: "tl-share" });
   const head = element("div", { class: "tl-back" }, out, tokens.writes, modeBar, crumbs.node);
   const me = { out, sketch, right, propose, share, toMachine, pictured: null };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head],
-    ...[stack, element("div", { class: "tl-both" }, left, right)],
+    ...[stack, row, element("div", { class: "tl-both" }, left, right)],
     share,
   );
   // One step back: from a number that was followed, from a part to the map, from the map to the weave.
@@ -199,6 +199,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     seen = { ...look, hint: now.mode && run === state.intact ? " " : hint }; // it is said once
     if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
     sketch.paint(seen);
+    if (!now.zoomed) me.pictured = { says: route.says(look.names.written), draw: sketch.draw };
     if (sketch.narrow() && !route.node.hidden && !now.mode) route.paint(look);
     const shown = right.hidden ? shut(at.part.tabs[now.tab], run) : open(at, look.names);
     const opened = now.zoomed && now.open;

@@ -27,7 +27,7 @@ const KINDS = {
   rows: ({ machine, how, t, j, value }) => {
     const { data, columns } = machine.weights.get("to_logits");
     const [entry, token] = [data[how.ids[t] * columns + j], machine.symbols[how.ids[t]]];
-    return { text: `the table's entry for “${token}”, ${show(entry)}, times √${columns} = ${show(value)}` };
+    return { text: `the table’s entry for “${token}”, ${show(entry)}, times √${columns} = ${show(value)}` };
   },
   sum: ({ run, how, t, j }) => ({
     text: how.parts.length > 1 ? "the sum of two numbers" : "switched off: there is no other way around the sub-layer",

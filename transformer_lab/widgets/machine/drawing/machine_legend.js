@@ -9,7 +9,7 @@ const key = (kind, says) => element("span", {}, element("i", { class: `tl-k-${ki
 export function legendOf() {
   const looks = element("span");
   const keys = element(
-    ...["div", { class: "tl-keys" }, key("bars", "a word's numbers, up or down from 0, to each matrix's own scale")],
+    ...["div", { class: "tl-keys" }, key("bars", "a word’s numbers, up or down from 0, to each matrix’s own scale")],
     ...[key("band", looks), key("look", "attention: where it looks"), key("mask", "masked: not yet written")],
     key("loop", "passed around and added: residual"),
   );

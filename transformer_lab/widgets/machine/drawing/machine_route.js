@@ -79,7 +79,7 @@ export function routeOf({ state, machine, open, outcome }) {
       looks.fillStyle = css(amounts(share));
       looks.fillRect(s * each, 0, each - 1, 12);
       looks.fillStyle = NOW.ink;
-      looks.fillText(bare(names.source[s]), (s + 0.5) * each, HIGH - 4, each - 4);
+      looks.fillText(bare(names.source[s]), (s + 0.5) * each, HIGH - 4, 1.2 * each);
     });
     paintWritten(
       sure,
@@ -87,5 +87,7 @@ export function routeOf({ state, machine, open, outcome }) {
       { ...one, run: { target: [run.target[now.at]], steps: [run.steps[now.at]] } },
     );
   };
-  return { node, title, show, paint };
+  // What a picture of the map says, over it and under it.
+  const says = (written) => [titleOf(state, written, outcome, "").replace(` ${ROWS}`, ""), ROWS];
+  return { node, title, show, paint, says };
 }

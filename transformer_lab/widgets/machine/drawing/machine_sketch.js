@@ -6,11 +6,12 @@
 import { LINE, layoutOf, neighbour, partAt } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
 import { stepsIn, stripOf } from "./machine_strip.js";
-import { topOf } from "./machine_thumbs.js";
+import { SMALL, topOf } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
 import { wideOf } from "../weave/weave_marks.js";
 import { meanOf } from "../weave/weave_seen.js";
 import { still } from "../../shared/motion.js";
+import { NOW, SERIF } from "../../shared/palette.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
 
 const [NARROWEST, LOOKED] = [280, 84]; // pixels of the drawing, and of “looked at 0.65”
@@ -30,34 +31,55 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
   const strip = stripOf({ state, machine, pan, press });
   let [plan, half] = [null, 0]; // how wide it was when last in sight: out of sight JupyterLab gives it no width
   let follow = false; // whether the page scrolls to the part under the cursor
-  let [listed, shown] = ["", ""];
+  let [listed, shown, opened, last] = ["", "", "", null];
 
   const paint = (look) => {
     const lit = litIn(state, look.shares);
-    const what = { ...look, ...seen(state, machine), lit };
-    if (!room.hidden) paintMap(what);
-    strip.show(what);
+    last = { ...look, ...seen(state, machine), lit };
+    if (!room.hidden) paintMap(last);
+    strip.show(last);
+  };
+  const planOf = ({ run, names, lit }, width) =>
+    layoutOf({
+      ...{ boxes: state.boxes, width, lit },
+      ...{ rows: [run.src.length, run.target.length], labels: roomOf(names) },
+    });
+  // The map as it is, its words with it, for a picture of this width.
+  const draw = (width) => {
+    const map = planOf(last, width);
+    const by = width / map.width; // it may need more
+    const onto = (context) => {
+      context.scale(by, by);
+      paintMachine(context, map, { ...last, cursor: null });
+      paintWords(context, map, last);
+    };
+    return { tall: by * map.height, onto };
   };
   const paintMap = (look) => {
-    const { now, run } = state;
-    const { lit } = look;
+    const { now } = state;
     half = room.clientWidth || half;
-    const rows = [run.src.length, run.target.length];
-    const labels = roomOf(look.names);
-    plan = layoutOf({ boxes: state.boxes, width: Math.max(NARROWEST, half), rows, lit, labels });
+    plan = planOf(look, Math.max(NARROWEST, half));
     const context = resize(plan.width, plan.height);
     node.layout = plan;
     const cursor = now.cursor === null ? null : plan.items[now.cursor];
     paintMachine(context, plan, { ...look, cursor });
     listWords(look);
     says.say(cursor ? sayPart(cursor) : look.hint || HINT);
-    const chosen = plan.items.find(({ part }) => part.key === now.open);
-    if (shown && shown !== now.open) pan.scrollLeft = chosen.x - half / 2;
-    shown = now.open;
+    toSight(now);
     spot.hidden = !cursor;
     if (cursor) placeSpot(cursor);
     if (cursor && follow) spot.scrollIntoView({ block: "nearest" });
     follow = false;
+  };
+  // What was cut last, or else the part that was opened, is in what is seen of the drawing.
+  const toSight = ({ off, open }) => {
+    const cut = [...off].at(-1);
+    const [to, news] = [cut ?? open, cut ?? (opened && opened !== open)];
+    const goal = plan.items.find(({ part }) => (cut ? part.off : part.key) === to);
+    const from = goal && goal.x - (pan.scrollLeft || 0);
+    if (goal && news && to !== shown && (from < plan.labels || from + goal.width > half - 40))
+      pan.scrollLeft = goal.x + (goal.width - plan.labels - half) / 2;
+    [shown, opened] = [to, open];
   };
   const listWords = ({ names, shares, lit }) => {
     const key = JSON.stringify([plan, names, shares, lit]);
@@ -157,13 +179,28 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       else return false;
     }),
   });
-  return { node, room, paint, strip, narrow: () => half < 620 };
+  return { node, room, paint, draw, strip, narrow: () => half < 620 };
 }
 
 // The pixels that the longest word needs, and the longest note under one.
 function roomOf({ source, written, fed }) {
   const most = (all, size, more) => Math.max(...all.map((name) => size * wideOf(`${more}${bare(name)}`)));
   return 16 + Math.max(LOOKED, most([...source, ...written], 13, ""), most(fed, 10, "reads "));
+}
+
+// The words before their rows, as in the page.
+function paintWords(context, { labels, bands }, { names, lit }) {
+  Object.assign(context, { textAlign: "right", textBaseline: "middle" });
+  for (const { side, top, rows } of bands) {
+    const reads = side === "encoder";
+    Object.assign(context, { font: SMALL, fillStyle: NOW.soft });
+    context.fillText(reads ? "reads" : "to write", labels - 9, top - 8);
+    context.fillStyle = NOW.ink;
+    rows.forEach(({ y, high }, t) => {
+      context.font = `${t === lit[side] ? 700 : 400} ${Math.min(15, Math.max(9, high))}px ${SERIF}`;
+      context.fillText(bare((reads ? names.source : names.written)[t]), labels - 9, y + high / 2);
+    });
+  }
 }
 
 // The rows that are followed: the output's, and of the input that of the part which is open, or else the one that is

@@ -55,7 +55,7 @@ export function flowSeen({ state, machine, at: { side, box, part }, cell: [t, co
       gone
         ? "Without positions all places are alike"
         : `“${bare(tokens[t])}” stands at place ${t}, and its hands say so`,
-      "Two numbers are the sine and cosine of an angle, as of a clock's hand. From word to word " +
+      "Two numbers are the sine and cosine of an angle, as of a clock’s hand. From word to word " +
         "the first hand turns far, the last hardly at all.",
     ];
     return { says, draw: (width) => clocksPicture({ tokens, rows, at: t }, width) };

@@ -31,7 +31,7 @@ export function roleOf({ side, box, part }, { d_model: d, n_heads }, run) {
   }
   if (box.kind === "output")
     return {
-      says: "A word's last numbers are compared with the row of each token; softmax turns scores into shares.",
+      says: "A word’s last numbers are compared with the row of each token; softmax turns scores into shares.",
       equation: "softmax(x Eᵀ)",
       shapes: `${rows} → ${shape(n, run.steps[0].length)}`,
     };

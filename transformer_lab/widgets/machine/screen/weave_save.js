@@ -86,8 +86,9 @@ export function captioned(context, text, room, family) {
 // The weave of a sentence at a width, or the picture of a part that is seen near, and where it stands under the words.
 function drawingOf({ seen, at, layer, cut, puts, layers, part }, room) {
   if (part) {
-    const { svg, tall } = part.draw(room);
-    return { svg, tall, top: Math.max(176, Math.min(LEAST + 100 - tall, 2 * (LEAST - FOOT - tall)) / 2) };
+    const drawn = part.draw(room);
+    const { tall } = drawn;
+    return { ...drawn, top: Math.max(176, Math.min(LEAST + 100 - tall, 2 * (LEAST - FOOT - tall)) / 2) };
   }
   const rows = windowed(seen, { at, most: MOST });
   const plan = weaveOf({ width: room, cross: rows.cross, layers });
@@ -99,7 +100,7 @@ function drawingOf({ seen, at, layer, cut, puts, layers, part }, room) {
 // `part`, a part that is seen near, brings its own sentences: { says: [title, more], draw }.
 export function pictureFor({ el, english, german, asked, verdict, says, from, ...what }) {
   const room = WIDTH - 2 * EDGE;
-  const { svg, tall, top } = drawingOf(what, room);
+  const { svg = "", onto, tall, top } = drawingOf(what, room);
   const [title, more] = what.part?.says ?? ["", says];
   const height = Math.max(LEAST, top + tall + FOOT);
   const holder = element("div", { class: "tl-stage", style: "position:absolute;visibility:hidden" });
@@ -126,7 +127,7 @@ export function pictureFor({ el, english, german, asked, verdict, says, from, ..
   say(title, EDGE, 152, `650 ${sized(title, 0.92 * room, 34)}`, NOW.ink);
   context.save();
   context.translate(EDGE, top);
-  paint(context, holder.firstChild);
+  onto ? onto(context) : paint(context, holder.firstChild);
   context.restore();
   holder.remove();
   context.fillStyle = NOW.line;

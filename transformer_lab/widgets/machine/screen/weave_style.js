@@ -1,11 +1,7 @@
 // The look of a weave and of what stands around it, in the palette's paper, ink and thread.
 
-import { SANS, SERIF, inPaper } from "../../shared/palette.js";
-
 export const WEAVE = `
-.tl-machine { ${inPaper("light")} --tl-serif: ${SERIF}; --tl-sans: ${SANS}; font-family: var(--tl-sans);
-  container-type: inline-size; }
-.tl-machine.tl-night { ${inPaper("dark")} }
+.tl-machine { container-type: inline-size; }
 .tl-machine .tl-stage { position: relative; color: var(--tl-ink); font-size: 13px; line-height: 1.4; }
 .tl-machine .tl-stage b { font-weight: 650; }
 .tl-machine .tl-top {
@@ -38,7 +34,7 @@ export const WEAVE = `
 .tl-machine .tl-under b { color: var(--tl-ink); font-size: 15px; }
 .tl-machine .tl-judged { justify-content: flex-end; gap: 24px; }
 .tl-machine .tl-share { display: flex; gap: 14px; }
-.tl-machine .tl-verdict { display: flex; gap: 10px; font-size: 15px; }
+.tl-machine .tl-verdict { display: flex; gap: 10px; font-size: 15px; word-spacing: 3px; }
 .tl-machine .tl-under b.tl-wrong { color: var(--tl-change); }
 .tl-machine .tl-stage button, .tl-machine .tl-top button {
   font-family: inherit; color: var(--tl-ink); background: transparent; border: 1px solid var(--tl-edge);

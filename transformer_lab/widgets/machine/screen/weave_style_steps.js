@@ -50,7 +50,7 @@ export const STEPS = `
 }
 .tl-machine .tl-term .tl-track i.tl-below { background: var(--tl-thread); }
 .tl-machine .tl-total { border-top: 2px solid var(--tl-ink); }
-.tl-machine .tl-near .tl-stack { display: none; }
+.tl-machine .tl-near :is(.tl-stack, .tl-one-row) { display: none; }
 .tl-machine .tl-near .tl-both { display: grid; grid-template-columns: 320px minmax(0, 1fr); gap: 8px 28px; }
 .tl-machine .tl-near .tl-right:not([hidden]) { display: contents; }
 .tl-machine .tl-near .tl-right > :not(.tl-lead) { grid-column: 1 / -1; min-width: 0; }
@@ -113,6 +113,7 @@ export const STEPS = `
 .tl-machine .w-out-of-use { opacity: .5; text-decoration: line-through; }
 .tl-machine .tl-back .tl-crumbs { margin: 0; flex: 1; min-width: 0; color: var(--tl-ink); }
 .tl-machine .tl-crumbs span { flex: 1; min-width: 0; }
+.tl-machine .tl-crumbs span::before { content: "› "; }
 .tl-machine .tl-back .tl-crumbs button:first-child {
   border: 0; padding: 0 2px; background: none; text-decoration: underline 1px; text-underline-offset: 3px;
 }
@@ -122,9 +123,11 @@ export const STEPS = `
 }
 @container (max-width: 999px) {
   .tl-machine .tl-near .tl-back { flex-wrap: wrap; gap: 4px 12px; }
-  .tl-machine .tl-near .tl-back { position: relative; }
-  .tl-machine .tl-near .tl-crumbs { flex-basis: 100%; flex-wrap: nowrap; }
-  .tl-machine .tl-near .tl-crumbs button:nth-of-type(4) { position: absolute; top: 0; right: 0; }
+  .tl-machine .tl-near .tl-crumbs { display: contents; }
+  .tl-machine .tl-near .tl-crumbs span::before { content: none; }
+  .tl-machine .tl-near .tl-crumbs :is(span, [aria-label]) { order: 1; }
+  .tl-machine .tl-near .tl-crumbs span { flex: 1 0 calc(100% - 130px); }
+  .tl-machine .tl-crumbs button:nth-of-type(4) { margin-left: auto; }
   .tl-machine .tl-scores { grid-template-columns: minmax(0, 1fr); grid-auto-flow: row; }
   .tl-machine .tl-legend { grid: auto auto / auto-flow; justify-content: space-between; padding: 0 8px 6px 7em; }
   .tl-machine .tl-legend b:nth-of-type(2) { margin: 0; }
@@ -142,7 +145,7 @@ export const STEPS = `
 }
 @container (max-width: 619px) {
   .tl-machine .tl-near .tl-both { grid-template-columns: minmax(0, 1fr); gap: 6px; }
-  .tl-machine .tl-near .tl-crumbs { gap: 6px; font-size: 13px; line-height: 1.3; }
+  .tl-machine .tl-crumbs span { font-size: 13px; line-height: 1.3; }
   .tl-machine .tl-lead { gap: 4px; }
   .tl-machine .tl-lead .tl-title { font-size: 20px; }
   .tl-machine .tl-lead .tl-quiet, .tl-machine .tl-rows { grid-column: 1 / -1; font-size: 13px; }
@@ -150,7 +153,7 @@ export const STEPS = `
   .tl-machine .tl-near .tl-title { align-self: center; }
   .tl-machine .tl-near .tl-rows { order: 1; }
   .tl-machine .tl-near :is(.tl-quiet, .tl-say) { order: 3; }
-  .tl-machine .tl-rows { flex-wrap: nowrap; overflow-x: auto; margin: 0 -6px; padding: 3px; gap: 0; }
+  .tl-machine .tl-rows { flex-wrap: nowrap; overflow-x: auto; margin: 0 -6px; padding: 3px 20px 3px 3px; gap: 0; }
   .tl-machine .tl-rows span { display: none; }
   .tl-machine .tl-zoom .tl-rows button { font-size: 15px; padding: 2px 6px; flex: none; }
   .tl-machine .tl-near :is(.tl-heads, .tl-flow, [role=alert]) { order: 2; }

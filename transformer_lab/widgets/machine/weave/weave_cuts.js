@@ -21,12 +21,12 @@ const KINDS = [
 ];
 // What is cut, and what the machine is then without.
 const WORDS = {
-  positions: ["the input's positions", "the input's positions"],
-  residual: ["the encoder's residual connections", "the encoder's residual connections"],
+  positions: ["the input’s positions", "the input’s positions"],
+  residual: ["the encoder’s residual connections", "the encoder’s residual connections"],
   norm: ["all norms", "any norm"],
   cross: ["all cross-attention", "any cross-attention"],
   mask: ["the causal masks", "the causal masks"],
-  feed: ["the decoder's feed-forward networks", "the decoder's feed-forward networks"],
+  feed: ["the decoder’s feed-forward networks", "the decoder’s feed-forward networks"],
 };
 
 // What a part is for, said when all six answers were found.

@@ -30,7 +30,7 @@ export function sayHeads({ keys, queries, heads, on, at, most, mean }, name) {
   const who = name.startsWith("encoder") ? `${query} looks most at` : `To write ${query} it looks most at`;
   const each = listed(on.map((head) => heads[head][at][most].toFixed(2)));
   const several = ofHeads(on.length, heads.length);
-  const of = `Of what ${several} look with, ${key} gets ${each}: the mean is ${mean.toFixed(2)}.`;
+  const of = `From ${several} ${key} gets ${each} of the attention, ${mean.toFixed(2)} on average.`;
   return [
     `${who} ${key}: ${mean.toFixed(2)}`,
     `${on.length > 1 ? of : "One head is on."}${sayOff(heads, on)}`,

@@ -38,7 +38,8 @@ export function word(token, x, y, { size, anchor = "start", more = "", room = In
 // A label: small text, in letters of the controls.
 export function label(text, x, y, { anchor = "start", more = "", size = 13 } = {}) {
   const place = `x="${r(x)}" y="${r(y)}" font-size="${size}" text-anchor="${anchor}"`;
-  return `<text class="w-label ${more}" ${place}>${escaped(text)}</text>`;
+  const said = /[a-z]-/.test(text) ? "w-said" : ""; // a hyphen among equally wide numbers is as wide as they are
+  return `<text class="w-label ${said} ${more}" ${place}>${escaped(text)}</text>`;
 }
 
 // The first two numbers of a position's encoding, sin t and cos t, as a hand: it has turned by t radians.

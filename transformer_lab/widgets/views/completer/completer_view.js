@@ -143,7 +143,7 @@ function view(model, el) {
     { min: 0, max: 0, step: 1, value: 0, show: (t) => `${t + 1} of ${total() + 1}` },
     (t) => look({ step: t, cursor: null }),
   );
-  const sketch = canvas("The next token's probabilities.", {
+  const sketch = canvas("The next token’s probabilities.", {
     how: "Arrow keys go over the bars, Enter writes a token.",
   });
   const says = readout();
@@ -337,7 +337,7 @@ function describe({ now, step, best, symbols, longest }) {
 function strangersIn(text, encoded) {
   const unknown = [...new Set(text)].filter((letter) => encoded(letter)[0] === OTHER);
   if (!unknown.length) return "";
-  return `Not among the model's characters, so that it reads the same token for each: ${unknown.join(" ")}`;
+  return `Not among the model’s characters, so that it reads the same token for each: ${unknown.join(" ")}`;
 }
 
 function asTable(step, best, symbols) {

@@ -120,7 +120,7 @@ const NOTE =
   "A strip is the text, from its first token on the left to the last: full where a token is known (striped if " +
   "as a latent), hatched in grey where a window has dropped it but its layers can hand it on, up to L (w − 1) " +
   "tokens far, and empty where nothing is left. A row is higher the more layers it stands for. For a state, a strip " +
-  "shows what is left if later keys point anywhere: ((1 − β / d) · decay) to the power of the token's age. " +
+  "shows what is left if later keys point anywhere: ((1 − β / d) · decay) to the power of the token’s age. " +
   "Cabinets are filled to one scale, which changes at each power of 4 tokens.";
 
 const count = (n) => n.toLocaleString("en");

@@ -72,7 +72,7 @@ export default {
     const table = tableSwitch(() => draw());
     const sketch = canvas("What each layer would say next.", { how: "Arrow keys move over the guesses." });
     const room = element("div", { class: "tl-columns" }, sketch.node); // a long sentence is scrolled
-    const below = canvas("The chosen guess's most probable tokens, and the true next token from place to place.", {
+    const below = canvas("The chosen guess’s most probable tokens, and the true next token from place to place.", {
       keys: false,
     });
 
@@ -157,7 +157,7 @@ export default {
         "div",
         { class: "tl-note" },
         "A thread is as wide as the guess is probable. Amber: it is locked, no layer above says anything else. " +
-          "Underlined: it is the true next token. Dashed: the model's last word is wrong.",
+          "Underlined: it is the true next token. Dashed: the model’s last word is wrong.",
       ),
       says,
       below.node,

@@ -173,7 +173,7 @@ const NOTE =
 const WITHOUT = "To type a sentence of your own, run this cell in a notebook: its kernel does the translation.";
 const GONE =
   "The kernel that translated is gone: it was shut down or started anew. To type a sentence of your own, run the " +
-  "notebook's cells from the first to this one.";
+  "notebook’s cells from the first to this one.";
 
 const STYLE = `
 @media (max-width: 600px) { .tl-view.tl-own_sentence .tl-said { font-size: 19px; } }

@@ -235,7 +235,7 @@ export default {
         element(
           "div",
           { class: "tl-note" },
-          "On the desk, m is a query's largest score so far, ℓ its sum of exp(score − m), and × the factor that " +
+          "On the desk, m is a query’s largest score so far, ℓ its sum of exp(score − m), and × the factor that " +
             "mended ℓ here. On the sheet, ✓ marks the tiles that have been read: their scores are not kept.",
         ),
         bar(...map.buttons, reset),

@@ -112,7 +112,7 @@ export const STYLE = `
   display: block; padding-bottom: 7px;
   background: linear-gradient(var(--tl-amber), var(--tl-amber)) 0 100% / var(--far) 4px no-repeat;
 }
-.tl-machine.tl-view svg text:not(.w-word, .w-said), .tl-machine :is(.tl-steps, .tl-candidates) {
+.tl-machine.tl-view svg text:not(.w-word, .w-said, .w-tip), .tl-machine :is(.tl-steps, .tl-candidates) {
   font-variant-numeric: tabular-nums;
 }
 .tl-machine .tl-says { font-variant-numeric: inherit; }

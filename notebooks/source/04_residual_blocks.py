@@ -410,7 +410,7 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. The growth makes their loss so large: with one norm after the stack it is that of a guess, 2.24 to 2.32. In the fresh stack the tokens have drawn together, to a spread of 0.003, because their common part grows far more than their differences. If each token attends to itself alone, the activations grow as much, but the tokens stay apart. With that norm and a rate of 0.0003, such models learned in 80 steps to name each token's digit (0.28 to 0.39); with ordinary attention none did (2.24 to 2.30), nor in 800. But attention hardly averages here: scores grow, too, so from about layer six on, one token gets nearly all the weight. With scores from normalised vectors, the tokens were just as alike, but learning began (2.03 to 2.10), so huge scores do harm of their own.
+# All six end far worse than a guess. Growth is what makes their loss so large: with one norm after the stack it is that of a guess, 2.24 to 2.32. In the fresh stack the tokens have drawn together, to a spread of 0.003, because their common part grows far more than their differences. If each token attends to itself alone, the activations grow as much, but the tokens stay apart. With that norm and a rate of 0.0003, such models learned in 80 steps to name each token's digit (0.28 to 0.39); with ordinary attention none did (2.24 to 2.30), even in 800. But attention hardly averages here: scores grow, too, so from about layer six on, one token gets nearly all the weight. With scores computed from normalised vectors, the tokens were just as alike, but learning began (2.03 to 2.10), so huge scores do harm, too.
 
 # %% [markdown]
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not. The norm keeps the numbers in bounds, and without it what the tokens have in common outgrows that vector.
@@ -593,7 +593,7 @@ assert (reused - intact).abs().max() < 0.02
 # %% [markdown]
 # **Exercise 4** (find the bug; 15 minutes, medium). Mend a stack of two pre-norm blocks and the norm after them: `norm_1` belongs to `sublayer_1`, `norm_2` to `sublayer_2`, and `norm_3` comes after the last block. It has three defects, and this was observed:
 #
-# - with sub-layers that give zeros and norms with different weights, it does not do what its last norm does, as it should;
+# - with sub-layers that give zeros, it should do what its last norm does, but with norms of different weights it does something else;
 # - after a backward pass, most parameters of its three norms have no gradient;
 # - with norms whose weights are held fixed, the vectors that leave it still grow longer in training.
 

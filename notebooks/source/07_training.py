@@ -161,7 +161,7 @@ print("tokens that occur in the training:", len(used))
 #
 # ![Training: the targets ein, undzwan, zig, end stand above the decoder; below it the same targets, one position further right, behind begin. Writing: four steps, each of which appends one token to what was written before.](../img/07_shift.svg)
 #
-# The decoder's input is the target, **shifted right** by one position, behind a token that means *begin*:
+# The decoder's input is the target, **shifted right** by one position, after a token that means *begin*:
 
 # %%
 bos_id, eos_id, pad_id = tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id
@@ -225,7 +225,7 @@ for sure in (0.7, 0.9, 0.925, 0.99, 0.9999):
     plain, smooth = (-sum(t * math.log(q) for t, q in zip(target, p)) for target in (truth, soft))
     print(f"{sure:6}: plain {plain:.4f}, smoothed {smooth:.4f}")
 # %% [markdown]
-# Here are all degrees in between, by the logit of the right token, while those of the other three are 0:
+# Here is the whole range, from guessing to nearly certain, by the logit of the right token, while the other three logits are 0 (0.925 is reached at a logit of 3.6):
 
 # %%
 right = torch.arange(0, 9.05, 0.1)
@@ -434,7 +434,7 @@ widgets.training_monitor(reports, 300, model, tokenizer, samples, floor=floor(le
 # Within seconds the nonsense has turned into German. After 100 steps about one name in five was right to the letter, after 150 steps most of them were, and after 300 steps all or nearly all. The training is over now, so the test can no longer influence any of our choices. Only at this point is it safe to look at it.
 
 # %% [markdown]
-# We ask for the score by **slice**, because an average can hide what matters: of all numbers below a million 90 % have six digits, and the hundred shortest names would not show at all. The slices are *short* (below 100, or one digit before zeros), *round* (other multiples of 100), *and* (no hundreds behind the thousands, as in *two thousand and one*), and the others by the number of their digits.
+# We ask for the score by **slice**, because an average can hide what matters: of all numbers below a million 90 % have six digits, and the hundred shortest names would not show at all. The slices are *short* (below 100, or one digit before zeros), *round* (other multiples of 100), *and* (no hundreds after the thousands, as in *two thousand and one*), and the others by the number of their digits.
 
 # %% tolerance=0.15
 def by_slice(model, slices):
@@ -762,7 +762,7 @@ assert right["layer 1's"] < 0.05 < right["layer 0's"] < right["nothing"]
 assert right["the encoding"] < 0.3
 assert kinds["6 digits"] < 0.1 < 0.5 < kinds["short"]  # without the encoding
 # %% [markdown]
-# Without layer 1's four heads no name is right. Without the four of layer 0 some names still are, but how many depends on the seed of the training. Without the encoding the source is a bag of tokens. Below 100 the tokens alone tell the number in most cases, but hardly any name of six digits comes out right.
+# Without layer 1's four heads no name is right. Without the four of layer 0 most names still are here, but how many depends on the seed of the training. Without the encoding the source is a bag of tokens. Below 100 the tokens alone tell the number in most cases, but hardly any name of six digits comes out right.
 
 # %% [markdown]
 # ## Extra: the average of the last weights
@@ -801,7 +801,7 @@ assert shares["next"] < shares["second"] - 0.2
 assert shares["later"] > 0.9
 
 # %% [markdown]
-# Nearly all of the errors are in the token directly behind the wrong one. After that the model recovers almost completely. This task makes it easy, since the source still names the whole number. In other tasks an early mistake may be harder to repair, so this says little about the cost of exposure bias elsewhere.
+# Nearly all of the errors are in the token directly after the wrong one. After that the model recovers almost completely. This task makes it easy, since the source still names the whole number. In other tasks an early mistake may be harder to repair, so this says little about the cost of exposure bias elsewhere.
 
 # %% [markdown]
 # ## Extra: a softmax too many

@@ -320,7 +320,7 @@ assert told["[MASK]"][6] > 65
 assert told["itself"][1] > 6 + max(told[name][1] for name in others)
 
 # %% [markdown]
-# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would be. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are ahead, and not only of these three: even if we put into the place of each word the one of the other five that does best there, only 76 answers are right. So there the word does add something.
+# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would be. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are ahead, and not only of these three: even if each word gives its place to whichever of the other five does best there, only 76 answers are right. So there the word does add something.
 
 # %% [markdown]
 # In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words about the river, and the river sense among words about money. It stands at the same position in both sentences of a pair, so that position can't help.
@@ -359,7 +359,7 @@ assert further["bank"][0][1:].min() >= 7
 assert 2 <= further["bank"][1][1:].min() <= further["bank"][1][1:].max() <= 6
 assert max(further[name][1][3] for name in others) >= 5
 # %% [markdown]
-# In its usual company *bank* is right in all eight pairs (before the first layer, by its position alone, in six), and after the last layer each of the others is right in all eight, too. In the company of the other sense *bank* is right in about half of them, as often as a coin would be. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence does not give nearly none, but two to seven. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
+# In its usual company *bank* is right in all eight pairs (before the first layer, by its position alone, in six), and after the last layer each of the others is right in all eight, too. In the company of the other sense *bank* is right in about half of them, as often as a coin would be. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence gives two to seven, and not nearly none. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
 
 # %% [markdown]
 # Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector picks up what the sentence around it is about.** In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and in our crossed sentences, which speak of both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
@@ -622,8 +622,8 @@ print(parts)
 # <details><summary>1. Your loader takes a square projection without transposing it. Which checks will pass?</summary>
 # All checks of shapes and names will pass, and often a look at results as well. A comparison with the original will not.
 # </details>
-# <details><summary>2. The vectors of *bank* differ by sense with p = 0.001. Why doesn't that show that the model knows the senses?</summary>
-# The sentences also differ in their other words. Put *thing* in the place of *bank*, and its vectors tell the two heaps apart as well.
+# <details><summary>2. The vectors of <i>bank</i> differ by sense with p = 0.001. Why doesn't that show that the model knows the senses?</summary>
+# The sentences also differ in their other words. Put <i>thing</i> in the place of <i>bank</i>, and its vectors tell the two heaps apart as well.
 # </details>
 
 # %% [markdown]
@@ -687,7 +687,7 @@ for name, score in zip(names, scores):
     print(f"{name}: head {layer}.{head} {score.max():.2f}, the median head {score.median():.2f}")
 assert scores[0].max() > 0.9 > 0.5 > scores[0].flatten().sort().values[-2]
 # %% [markdown]
-# One head looks from each token at the one before and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives about a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
+# In one head each token looks at the one before it and at nothing else, so this head's score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives about a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
 
 # %%
 print(*word_senses.REVERSED[0], "|", *word_senses.REVERSED[1])
@@ -748,7 +748,7 @@ print("without all heads of a layer, 0 to 5:", ", ".join(f"{share:.2f}" for shar
 assert both < without[head] - 0.03
 
 # %% [markdown]
-# What is lost without both heads is more than the losses without each of them add up to. Does that hold for any two heads, or only for these two? The control puts each other head of layer 0 in the place of head 0.2:
+# Without both heads more is lost than the two single losses add up to. Does that hold for any two heads, or only for these two? The control puts each other head of layer 0 in the place of head 0.2:
 
 # %% tolerance=0.02
 beyond = []  # what is lost without both, less what is lost without either

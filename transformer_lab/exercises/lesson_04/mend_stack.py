@@ -79,7 +79,7 @@ def stack_case(label: str, x: Tensor, sublayers: tuple[Function, Function], norm
     broken=broken_stack,
 )
 def mend_stack(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
-    """Two pre-norm blocks and the norm behind them: what is added up is never normalised in between."""
+    """Two pre-norm blocks and the norm after them: what is added up is never normalised in between."""
     x = x + sublayer_1(norm_1(x))
     x = x + sublayer_2(norm_2(x))
     return norm_3(x)

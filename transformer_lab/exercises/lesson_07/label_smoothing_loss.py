@@ -84,7 +84,7 @@ def padding_counts(logits, targets, smoothing, pad_id):
 
 @label_smoothing_loss.mistake(
     "The losses at padding are left out of the sum, but you still divide by the number of *all* positions. So the more "
-    "padding there is in a batch, the smaller is the loss."
+    "padding there is in a batch, the smaller the loss is."
 )
 def divided_by_all_places(logits, targets, smoothing, pad_id):
     losses = F.cross_entropy(

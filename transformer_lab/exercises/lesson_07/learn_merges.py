@@ -24,7 +24,7 @@ learn_merges = Exercise(
     difficulty=3,
     statement="""
     Learn the merges of byte-pair encoding: find the pair of neighbours that occurs most often, merge it in every word,
-    and again, until there are `n_merges` merges or each word is a single symbol. Returns the list of pairs.
+    and again, until there are `n_merges` merges or each word is a single symbol. Return the list of pairs.
 
     `words` is a dict from words to how often each occurs; at first the symbols of a word are its characters. Of equally
     frequent pairs, take the one whose left symbol was created first, and among these the one whose right symbol was.

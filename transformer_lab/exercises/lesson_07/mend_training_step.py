@@ -68,7 +68,7 @@ def step_case(label: str, weights: torch.Tensor, tokens: list[list[int]], rate: 
 def mend_training_step(weights, tokens, rate, pad_id):
     """One step of gradient descent of a model that says of each token which comes next: `(weights, loss)`.
 
-    Row i of the weights (vocab, vocab) holds the logits of the token behind token i.
+    Row i of the weights (vocab, vocab) holds the logits of the token after token i.
     """
     inputs, targets = tokens[:, :-1], tokens[:, 1:]
     weights = weights.detach().requires_grad_()

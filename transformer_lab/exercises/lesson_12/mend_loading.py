@@ -93,7 +93,7 @@ def mend_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     return F.layer_norm(x + heads @ w_out.T, x.shape[-1:], eps=eps)
 
 
-TYPE = "The type vector is missing: that of type 0 is added to every word of a text that comes alone."
+TYPE = "The type vector is missing: the original adds that of type 0 to every word of a text that comes alone."
 
 
 SPLIT = (

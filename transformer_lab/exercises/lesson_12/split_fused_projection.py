@@ -72,7 +72,7 @@ def reshaped_only(weight, bias, n_parts):
 
 
 @split_fused_projection.mistake(
-    "Of the bias you take every n-th number. Cut it into blocks, as you cut the columns of `weight`."
+    "You take every n-th number of the bias. Cut it into blocks, as you cut the columns of `weight`."
 )
 def bias_like_a_comb(weight, bias, n_parts):
     return weight.T.unflatten(0, (n_parts, -1)), bias.unflatten(0, (-1, n_parts)).T

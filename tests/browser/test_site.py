@@ -738,7 +738,8 @@ def test_a_poster_leads_to_the_view(page, site):
 
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize(
-    "name", ["01_attention", "03_positional_encoding", "05_masking", "10_inside", "15_since_llama"]
+    "name",
+    ["01_attention", "03_positional_encoding", "05_masking", "10_inside", "15_since_llama", "16_after_pretraining"],
 )
 def test_a_poster_lands_on_whole_lines(page, site, name, width):
     page.set_viewport_size({"width": width, "height": 844})
@@ -748,6 +749,7 @@ def test_a_poster_lands_on_whole_lines(page, site, name, width):
     place = page.evaluate("() => location.hash")
     until(page, lambda: page.evaluate(IN_SIGHT, place))
     until(page, lambda: page.evaluate(CUT_BY_THE_HEADER) == [])
+    assert page.evaluate("place => document.querySelector(place).getBoundingClientRect().top < innerHeight / 2", place)
 
 
 def test_the_threads_of_a_poster_answer_to_the_pointer_as_attention_does(page, site):

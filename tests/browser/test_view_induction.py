@@ -65,6 +65,26 @@ def test_the_slider_leads_to_a_position(views):
     assert view.says().startswith(f"head 0.0, query a (6), key <b> (2): weight {p:.3f}. ")
 
 
+def test_what_is_chosen_stands_in_sight_where_the_text_is_wider_than_its_room(views):
+    view = views["induction"]
+    view.root.evaluate("root => (root.style.width = '200px')")
+    for key, position in (("End", 8), ("Home", 0)):
+        view.slider.focus()
+        view.press(key)
+        view.values()  # the next frame is drawn
+        column, start, end, whole = view.root.locator(".tl-scroll canvas").first.evaluate(
+            """(canvas, t) => {
+                const [{ left, size }, room] = [canvas.layout, canvas.parentElement];
+                const { scrollLeft, clientWidth, scrollWidth } = room;
+                return [left + (t + 0.5) * size, scrollLeft, scrollLeft + clientWidth, scrollWidth];
+            }""",
+            position,
+        )
+        assert whole > end - start, "there is something to scroll"
+        assert start <= column <= end
+    view.root.evaluate("root => (root.style.width = '')")
+
+
 def box_of(view, i: int) -> dict:
     return view.canvas.evaluate("(canvas, i) => canvas.layout.boxes[i]", i)
 

@@ -2,6 +2,7 @@
 // for, but never in the middle of a line. What is folded there opens.
 
 const ENOUGH = 0.62; // of the window, for a view that is higher
+const LEADING = 0.4; // of it, at most, for what leads to one: behind a question a view is low until it is answered
 const NOTHING = -18; // pixels: what stands above is out of sight
 
 // What stands above a place in its section, the nearest first: first in its cell, then before that.
@@ -16,7 +17,8 @@ function marginOf(place) {
   const { top } = place.getBoundingClientRect();
   const bottom = (place.closest(".output")?.nextElementSibling ?? place).getBoundingClientRect().bottom;
   const header = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
-  const room = innerHeight - header - Math.min(ENOUGH * innerHeight, bottom - top);
+  const left = innerHeight - header - Math.min(ENOUGH * innerHeight, bottom - top);
+  const room = Math.min(left, LEADING * innerHeight);
   const boxes = above(place).map((one) => one.getBoundingClientRect());
   const first = boxes.findLastIndex((box) => top - box.top <= room);
   if (first < 0) return NOTHING;

@@ -95,6 +95,13 @@ function view(model, el) {
     if (!now.shown) return map;
     return map.map((row, t) => row.map((weight, s) => weight - mapOf(intact, now.at)[t][s]));
   };
+  let broughtTo = null;
+  // Where the text is wider than its room, what was chosen is brought into the middle of it, until somebody scrolls.
+  const showColumn = () => {
+    const [{ left, size }, wide] = [chart.node.layout, room.clientWidth];
+    if (broughtTo === (broughtTo = `${now.position} of ${wide}`)) return;
+    room.scrollLeft = left + (now.position + 0.5) * size - wide / 2;
+  };
   const draw = eachFrame(() => {
     const [values, changed, ink] = [large(), changes(), getComputedStyle(el).color];
     const { previous, induction } = scores(mapOf(run, now.at), ids);
@@ -109,6 +116,7 @@ function view(model, el) {
     // Arcs that are cut are seen where they were.
     const arcs = now.gone.has(heads[now.at].name) ? intact : run;
     arcsAndLoss(chart, { el, intact, run, map: mapOf(arcs, now.at), now, heads, tokens, ink });
+    showColumn();
     refresh();
   });
   const change = (what) => {

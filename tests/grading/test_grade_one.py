@@ -78,7 +78,7 @@ def test_gradescope_s_own_steps_end_in_results_that_it_reads(handed_out, tmp_pat
         ("causal_mask", 2, 2, "passed"),
         ("padding_mask", 0, 1, "failed"),
     ]
-    assert "Smallest case that fails" in told["tests"][1]["output"]
+    assert "Simplest case that fails" in told["tests"][1]["output"]
     assert_has_the_published_form(told, OF_ALL)
     for one in told["tests"]:
         assert_has_the_published_form(one, OF_A_TEST)

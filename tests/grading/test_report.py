@@ -84,7 +84,7 @@ def test_nobody_and_no_mistake_draw_nothing(tmp_path):
 def test_one_cause_is_one_row(tmp_path):
     """A helper that is missing, once for each exercise; a failure, with the answer that only follows from it."""
     names = [*HW.points]
-    missing = "Smallest case that fails: one.\n  x = {0}\nIt raises an error, in line {0} of its cell: `helper(x)`.\n"
+    missing = "Simplest case that fails: one.\n  x = {0}\nIt raises an error, in line {0} of its cell: `helper(x)`.\n"
     missing += "  NameError: name 'helper' is not defined"
     kim = Graded("kim", tuple(Mark(n, "raised", 0, 2, message=missing.format(i)) for i, n in enumerate(names)), ())
     lea = Graded(

@@ -19,6 +19,7 @@ from transformer_lab.exercises import catalogue
 SECONDS_TO_BE_ALIVE = 2
 WIDTHS = (360, 800, 900, 1080, 1320, 1400)
 NOTEBOOKS = [*LESSONS, "gallery"]
+BROKEN = {one.lesson for one in catalogue.values() if one.kind == "find the bug"}
 PAGES = ["index", "contributing", "docs/instructors", *(f"lessons/{name}" for name in NOTEBOOKS)]
 TOO_WIDE = """() => [document.documentElement, document.querySelector("main")]
     .filter(box => box.scrollWidth > box.clientWidth).map(box => box.className || box.localName)"""
@@ -269,6 +270,26 @@ def test_a_run_is_chosen_among_those_that_a_case_lists(page, site):
     expect(check(exercise).locator(".beside b")).to_have_text(["none of them", "?"])
     exercise.get_by_label("gradient: rescaled").check()
     expect(check(exercise).get_by_role("heading")).to_have_text("Right")
+    page.evaluate("() => localStorage.clear()")
+
+
+@pytest.mark.parametrize("lesson", [one for one in LESSONS if one[:2] in BROKEN])
+def test_a_line_of_a_fault_is_enough_and_its_other_lines_are_found_with_it(page, site, lesson):
+    page.goto(f"{site}lessons/{lesson}.html")
+    for exercise in page.locator(".exercise:has([data-points])").all():
+        places, found = table_of(exercise)["places"], 0
+        for place in places:
+            exercise.locator(f"[value='{place[-1]}']").check()
+            verdict, found = check(exercise), found + len(place)
+            expect(exercise.locator("label.found")).to_have_count(found)
+            if place == places[-1]:
+                break
+            for line in place:
+                exercise.locator(f"[value='{line}']").check()
+                expect(check(exercise).get_by_role("heading")).to_have_text("Found already")
+        expect(verdict.get_by_role("heading")).to_have_text("Found" if len(places) == 1 else f"All {len(places)} found")
+        expect(verdict.locator(".boast")).to_contain_text("without one wrong guess")
+        expect(exercise.locator("label.joined")).to_have_count(sum(n + 1 in one for one in places for n in one))
     page.evaluate("() => localStorage.clear()")
 
 

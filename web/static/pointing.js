@@ -34,11 +34,11 @@ class Pointing {
   check() {
     const chosen = this.fields.find((field) => field.checked);
     if (!chosen) return this.say(paragraph("Press a line first."));
-    const place = this.open.find((one) => one.includes(Number(chosen.value)));
+    const place = this.places.find((one) => one.includes(Number(chosen.value)));
     record(this.name, false);
     this.verdict.className = `verdict ${place ? "right" : "wrong"}`;
     chosen.checked = false;
-    if (place) this.hit(chosen, place);
+    if (place) this.hit(place);
     else this.miss(chosen);
   }
 
@@ -65,21 +65,35 @@ class Pointing {
     return fresh.length > 0;
   }
 
-  hit(field, place) {
+  linesOf = (place) => this.fields.filter((one) => place.includes(Number(one.value))).map(this.line);
+
+  // A line of a fault is enough: all of its lines are found with it, and pressing another of them costs nothing.
+  hit(place) {
+    const isNew = this.open.includes(place);
     this.open = this.open.filter((one) => one !== place);
-    this.line(field).classList.add("found");
+    this.mark(place);
     const count = this.places.length;
     if (!this.open.length) return this.finish();
     const next = paragraph(`Found ${count - this.open.length} of ${count}. Where is the next one?`);
-    this.say(heading("Found"), this.told(place), next);
+    this.say(heading(isNew ? "Found" : "Found already"), this.told(place), next);
+  }
+
+  // Lines that follow each other have one frame; those that stand apart have the number of their bug in common.
+  mark(place) {
+    const lines = this.linesOf(place);
+    const number = this.places.length > 1 ? ` bug ${this.places.indexOf(place) + 1}` : "";
+    for (const line of lines) {
+      line.classList.remove("out");
+      line.classList.add("found");
+      line.classList.toggle("joined", lines.includes(line.previousElementSibling));
+      line.dataset.found = `found${number}`;
+    }
   }
 
   finish() {
-    const faults = this.places.flat().map(String);
     for (const field of this.fields) {
       field.disabled = true;
       this.line(field).classList.remove("out");
-      this.line(field).classList.toggle("found", faults.includes(field.value));
     }
     this.button.remove();
     const next = toNotebook(this.card, "mend");
@@ -114,7 +128,7 @@ class Pointing {
 
   // The lines of a place, what they did, and where that shows.
   told(place, shows = "") {
-    const code = place.map((n) => this.line(this.fields.find((one) => one.value === String(n))).textContent.trim());
+    const code = this.linesOf(place).map((line) => line.textContent.trim());
     const cause = this.causes[this.places.indexOf(place)];
     const lines = element("pre", {}, code.join("\n"));
     return element("div", { class: "told" }, lines, html(cause + shows, "p"));

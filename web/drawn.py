@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from math import inf, isfinite, prod
 
+import torch
 from torch import Tensor
 
 from transformer_lab.exercises.engine.comparing import show
@@ -43,7 +44,8 @@ class Part:
             return cls(name, (), (((written(value, decimals),),),), tuple(map(float, alone(value))))
         decimals = min(decimals, FINE if value.numel() == 1 else DECIMALS)
         cells = value.detach().reshape(-1, *(1, 1, *value.shape)[-2:])
-        matrices = tuple(tuple(tuple(written(x, decimals) for x in row) for row in one) for one in cells.tolist())
+        write = ticked if value.dtype == torch.bool and value.dim() else written
+        matrices = tuple(tuple(tuple(write(x, decimals) for x in row) for row in one) for one in cells.tolist())
         return cls(name, tuple(value.shape), matrices, tuple(cells.double().flatten().tolist()))
 
     @property
@@ -55,9 +57,12 @@ def alone(value: object) -> list[float]:
     return [value] if isinstance(value, float) else []
 
 
+def ticked(x: bool, _: int) -> str:
+    """A cell of a mask; what is true or false by itself is written as a word."""
+    return "✓" if x else "·"
+
+
 def written(x: object, decimals: int) -> str:
-    if isinstance(x, bool):
-        return "✓" if x else "·"
     if not isinstance(x, float):
         return show(x)
     if not isfinite(x):

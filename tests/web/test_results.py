@@ -77,6 +77,12 @@ def test_no_code_of_an_answer_stands_on_a_card(exercise):
 
 def test_numbers_are_written_as_exactly_as_it_takes_to_tell_them_apart():
     assert [decimals_of(x) for x in ([1.0, 8.0], [5.5, 10.0], [0.25, 1 / 3], [float("inf")])] == [0, 1, 4, 0]
-    assert [written(x, 2) for x in (-0.001, -1e9, float("-inf"), 0.5, True)] == ["0.00", "−1e9", "−∞", "0.50", "✓"]
+    assert [written(x, 2) for x in (-0.001, -1e9, float("-inf"), 0.5)] == ["0.00", "−1e9", "−∞", "0.50"]
     halves = [Drawn.of(torch.tensor(x)) for x in ([0.5, 0.25], [0.5001, 0.2501], [0.5, 0.26])]
     assert halves[0] == halves[1] != halves[2]
+
+
+def test_what_is_true_or_false_is_a_word_and_a_mask_has_ticks():
+    given = (False, True, torch.tensor(False), torch.tensor([True, False]))
+    drawn = [cell for one in given for part in Drawn.of(one).parts for row in part.matrices[0] for cell in row]
+    assert drawn == ["False", "True", "False", "✓", "·"]

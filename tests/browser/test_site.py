@@ -276,6 +276,7 @@ def test_a_run_is_chosen_among_those_that_a_case_lists(page, site):
 @pytest.mark.parametrize("lesson", [one for one in LESSONS if one[:2] in BROKEN])
 def test_a_line_of_a_fault_is_enough_and_its_other_lines_are_found_with_it(page, site, lesson):
     page.goto(f"{site}lessons/{lesson}.html")
+    page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true; })")
     for exercise in page.locator(".exercise:has([data-points])").all():
         places, found = table_of(exercise)["places"], 0
         for place in places:
@@ -290,6 +291,9 @@ def test_a_line_of_a_fault_is_enough_and_its_other_lines_are_found_with_it(page,
         expect(verdict.get_by_role("heading")).to_have_text("Found" if len(places) == 1 else f"All {len(places)} found")
         expect(verdict.locator(".boast")).to_contain_text("without one wrong guess")
         expect(exercise.locator("label.joined")).to_have_count(sum(n + 1 in one for one in places for n in one))
+        expect(exercise.locator("[data-found]")).to_have_count(found)
+        rows = "all => all.filter(one => one.textContent).map(one => one.getBoundingClientRect().height)"
+        assert len({*exercise.locator(".lines pre > *").evaluate_all(rows)}) == 1, "lines stand at equal distances"
     page.evaluate("() => localStorage.clear()")
 
 
@@ -333,7 +337,9 @@ def test_who_points_at_the_faults_has_found_them_and_not_solved_the_exercise(pag
     broken, mended = [one.bounding_box() for one in verdict.locator(".ends > div").all()]
     assert (broken["y"], broken["height"]) == (mended["y"], mended["height"]), "they stand side by side"
     expect(verdict.locator(".boast")).to_contain_text("after 2 wrong guesses. Can you?")
-    expect(verdict.locator("h3 + .boast p + .exercise-ways > button")).to_have_count(2)  # before all that is long
+    expect(verdict.locator("h3 + .told")).to_have_count(1)  # why comes first, then what can be sent, then tables
+    expect(verdict.locator(".told + .boast ~ .before-and-after")).to_have_count(1)
+    expect(verdict.locator(".boast p + .exercise-ways > button")).to_have_count(2)
     expect(exercise.locator(".primary")).to_contain_text("Now mend it")
     expect(exercise.locator(".primary")).to_be_focused()
     expect(verdict.get_by_role("img").last).to_have_accessible_name(re.compile("Where (is|are) the .*Can you"))

@@ -86,7 +86,7 @@ class Pointing {
       line.classList.remove("out");
       line.classList.add("found");
       line.classList.toggle("joined", lines.includes(line.previousElementSibling));
-      line.dataset.found = `found${number}`;
+      line.lastElementChild.dataset.found = `found${number}`;
     }
   }
 
@@ -100,8 +100,8 @@ class Pointing {
     const count = this.places.length;
     this.say(
       heading(count === 1 ? "Found" : `All ${count} found`),
-      this.boastful(this.boast()),
       ...this.places.map((place, i) => this.told(place, ` ${this.elsewhere[i]}`)),
+      this.boastful(this.boast()),
       paragraph("Now you know where. Mending it is the other half."),
       element("p", { class: "exercise-ways" }, next),
       Object.assign(html(this.symptom), { className: "before-and-after" }),

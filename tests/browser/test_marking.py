@@ -36,7 +36,7 @@ TOO_WIDE = "() => document.documentElement.scrollWidth > innerWidth"
 
 def records() -> list[Graded]:
     wrong = (
-        "You divide by all.\nSmallest case that fails: three scores.\n  scores = [1.0, 2.0, 3.0]\n`weights` is wrong."
+        "You divide by all.\nSimplest case that fails: three scores.\n  scores = [1.0, 2.0, 3.0]\n`weights` is wrong."
     )
     program = f"def softmax(scores, dim):\n    return '{'x' * 300}'"
     return [

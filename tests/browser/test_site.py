@@ -209,6 +209,10 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     verdict, cases = exercise.locator(".verdict"), exercise.get_by_role("tab")
     answered(exercise, 0, 0, "")
     expect(verdict).to_have_text("Type all numbers first.")
+    expect(verdict).to_be_focused()  # no keyboard of a phone covers it
+    page.keyboard.press("Enter")
+    expect(exercise.locator(".field input").first).to_be_focused()
+    expect(exercise.locator(".field input").first).to_have_attribute("inputmode", "numeric")
     answered(exercise, 0, 0, 1)
     expect(verdict.get_by_role("heading")).to_have_text("Right")
     expect(verdict.get_by_role("img")).to_have_accessible_name(re.compile("head 0, row 0, column 1"))
@@ -244,6 +248,17 @@ def test_cases_are_answered_one_by_one_by_the_keyboard_and_no_cause_is_guessed_f
     exercise.get_by_label("column, case 1").fill("2")
     expect(cases.first).to_have_accessible_name("Case 1")  # nothing is known of a changed answer
     page.evaluate("() => localStorage.clear()")
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_the_dots_of_all_cases_stand_in_one_row_on_a_phone(page, site, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    for lesson in ("03_positional_encoding", "15_since_llama", "17_many_machines"):
+        page.goto(f"{site}lessons/{lesson}.html")
+        for dots in page.locator(".case-dots").all():
+            rows = "all => all.map(one => one.getBoundingClientRect()).map(one => [one.top, one.width])"
+            tops, widths = zip(*dots.get_by_role("tab").evaluate_all(rows), strict=True)
+            assert len({*tops}) == 1 and min(widths) >= 18
 
 
 def test_an_exercise_is_passed_when_all_its_cases_are_right(page, site):

@@ -32,7 +32,8 @@ class Cases {
   build() {
     const id = `case-of-${this.table.name}`;
     this.panel = element("div", { class: "case", role: "tabpanel", id });
-    this.verdict = element("div", { class: "verdict", role: "status" });
+    this.verdict = element("div", { class: "verdict", role: "status", tabindex: "-1" });
+    this.verdict.onkeydown = (event) => this.proceed(event);
     this.button = element("button", { class: "button primary" });
     this.toggle = element("button", { type: "button", class: "quiet", onclick: () => this.turn() });
     this.tabs = this.questions.map((_, i) =>
@@ -145,7 +146,15 @@ class Cases {
     else if (this.way === "all") this.checkAll(answer);
     else this.checkOne(answer);
     this.show(this.now);
-    if (!this.isDone) this.input.focus();
+    this.verdict.focus(); // in a field, a phone's keyboard would cover what is said
+  }
+
+  // Enter leads from what is said to the next case, or back to the answer.
+  proceed(event) {
+    if (event.key !== "Enter" || event.target !== this.verdict || this.isDone) return;
+    event.preventDefault();
+    if (this.canGoOn) this.goOn();
+    else this.input.focus();
   }
 
   // To the next case that is not right yet, after this one or from the start.

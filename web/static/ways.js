@@ -12,6 +12,11 @@ const text = (attributes) =>
   element("input", { type: "text", autocapitalize: "off", spellcheck: "false", ...attributes });
 const plain = (typed) => typed.replaceAll(/(\d)[\s\u202f](?=\d{3}\b)/g, "$1").trim();
 const isNumber = (typed) => /^[-−]?[\d.]+$/.test(plain(typed));
+// The keyboard of a phone that an answer needs. That for numbers has no minus on some.
+const keysFor = ({ whole, cases }) => {
+  if (cases.some(({ right }) => leaves(right).some((x) => typeof x !== "number" || x < 0))) return "text";
+  return whole ? "numeric" : "decimal";
+};
 const leaves = (value) => (Array.isArray(value) ? value.flatMap(leaves) : [value]);
 const put = (like, next) => (Array.isArray(like) ? like.map((one) => put(one, next)) : next());
 
@@ -24,6 +29,7 @@ function values(table, i, changed) {
   const sum = element("samp", { class: "computed" });
   const all = leaves(right).map((_, k) =>
     text({
+      inputmode: keysFor(table),
       "aria-label": hasNames ? `${names[k]}, case ${i + 1}` : `${names[0]} ${k + 1} of ${count}, case ${i + 1}`,
       oninput: () => (tell(), changed()),
     }),

@@ -38,7 +38,7 @@ def by_node(script: str, data: object) -> list:
             "judging.js": "judged, makersOf, same, ROUGH",
             "weights.js": "judgedMatrices, flatMatrices",
             "expressions.js": "parsed",
-            "given.js": "areWeights, inDigits",
+            "given.js": "areWeights, inDigits, inWords",
             "meanings.js": "branches, computed, meet, seen, written",
             "region.js": "region",
         }.items()
@@ -204,3 +204,8 @@ def test_what_cannot_be_read_is_said():
     script = "data.map(one => { try { return parsed(one)({n: 3}) } catch (error) { return error.message } })"
     said = by_node(script, [*UNREADABLE])
     assert [(one, text) for one, text in zip(said, UNREADABLE.values(), strict=True) if text not in str(one)] == []
+
+
+def test_whether_something_is_so_is_said_in_words():
+    given = [["with_cosine", True], ["cached", False], ["d_model", 4]]
+    assert by_node("data.map(inWords)", given) == [["with cosine", "yes"], ["cached", "no"], ["d_model", 4]]

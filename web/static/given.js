@@ -31,10 +31,14 @@ function drawn(value) {
 
 // A figure of values by their names.
 export function figure(given) {
-  const parts = Object.entries(given).map(([name, value]) =>
-    element("div", {}, element("dt", {}, name), element("dd", {}, drawn(wordOf(value)))),
-  );
+  const parts = Object.entries(given)
+    .map(inWords)
+    .map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, drawn(value))));
   return element("dl", { class: "given-figure" }, ...parts);
 }
+
+// Whether something is so, as a reader says it.
+export const inWords = ([name, value]) =>
+  typeof value === "boolean" ? [name.replaceAll("_", " "), value ? "yes" : "no"] : [name, value];
 
 export const wordOf = (value) => (value === true ? "True" : value === false ? "False" : value);

@@ -3,7 +3,7 @@
 
 import { element } from "./elements.js";
 import { parsed } from "./expressions.js";
-import { figure, inDigits, wordOf } from "./given.js";
+import { figure, inDigits, inWords } from "./given.js";
 import { grid, numbers } from "./grids.js";
 import { ROUGH } from "./judging.js";
 import { boardsOf } from "./masks.js";
@@ -109,7 +109,7 @@ export function runInWords(table, i, k) {
   const [first, ...others] = table.cases[i].given[table.among];
   if (k === 0) return "the failed run itself";
   const own = Object.entries(others[k - 1].settings).filter(([setting, value]) => first.settings[setting] !== value);
-  return own.map(([setting, value]) => `${setting}: ${wordOf(value)}`).join(", ") || "nothing changed";
+  return own.map((one) => inWords(one).join(": ")).join(", ") || "nothing changed";
 }
 
 // One of the things that a case lists: the settings of the first, and of each other what it has otherwise.

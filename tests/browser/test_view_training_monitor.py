@@ -43,7 +43,7 @@ def test_the_samples_are_marked_right_or_wrong(views):
     seen = seen_at(1)
     rows = view.root.locator(".tl-samples tr").all()[1:]
     for row, said, target in zip(rows, seen["said"], ("k l", "l m n"), strict=True):
-        expect(row.locator("td").first).to_have_text(said or "(nothing)")
+        expect(row.locator("td").first).to_have_text(said or "(it wrote nothing)")
         expect(row.locator("td").last).to_have_text("✓ right" if said == target else f"✗ {target}")
 
 
@@ -106,6 +106,31 @@ def test_the_mouse_points_at_a_step_and_the_scale_of_the_loss_can_be_changed(vie
     assert view.picture()[0] != before
     expect(view.root.locator(".tl-status")).to_have_text("30 of 30 steps")
     expect(view.button("stop")).to_be_hidden()
+
+
+def test_a_replay_has_one_progress_which_is_that_of_its_slider(blank):
+    with in_a_page(blank, in_training(9).html()) as (page, live):
+        page.evaluate(KERNEL)
+        page.evaluate("history => kernel.tells(history)", numbers(19))
+        expect(live.root.locator("progress")).to_be_visible()
+    with in_a_page(blank, trained().html()) as (_, live):
+        expect(live.slider).to_be_visible()
+        expect(live.root.locator("progress")).to_be_hidden()
+
+
+def test_on_a_phone_what_is_written_stands_between_the_play_button_and_the_charts(blank):
+    blank.set_viewport_size({"width": 390, "height": 844})
+    with in_a_page(blank, make("training on text").html()) as (_, live):
+        parts = live.button("▶ play"), live.root.locator(".tl-texts"), live.canvas
+        tops = [part.bounding_box()["y"] for part in parts]
+        assert tops == sorted(tops)
+        live.slider.focus()
+        heights = set()
+        for key in ("Home", *["ArrowRight"] * 12, "End"):
+            live.press(key)
+            live.values()
+            heights.add(live.canvas.bounding_box()["y"])
+        assert len(heights) == 1, "the charts stay where they are, however much is written"
 
 
 def test_a_choice_by_keys_keeps_the_focus(views):

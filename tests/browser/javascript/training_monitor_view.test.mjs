@@ -46,3 +46,12 @@ test("a translation letter by letter: what belongs to the right one, and what do
   assert.equal(read("abc", ""), "ABC");
   assert.equal(read("", "abc"), "");
 });
+
+test("what a model did not write is said", () => {
+  assert.deepEqual(["", " \n", "\nthree", "teen\n"].map(monitor.silence), [
+    "(it wrote nothing)",
+    "(it wrote nothing)",
+    "(it ended the line)",
+    "",
+  ]);
+});

@@ -163,6 +163,7 @@ export default {
       // First, while the width that it reads needs no new layout.
       paint(sketch, run.history, { i, until, levels, score, log: now.log, scoredAt, el });
       const done = (progress.value = count() ? run.history[(count() - 1) * ROW] : 0);
+      live.hidden = run.finished && !run.running; // what has ended is replayed, and the slider says where
       for (const node of [status, says]) node.ariaLive = run.running ? "off" : "polite"; // 20 steps a second are many
       status.textContent =
         pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model), gone: link.gone });
@@ -175,6 +176,21 @@ export default {
       says.say(words);
       sketch.describe(`Curves of a training: loss, ${score.name}, learning rate. ${words}`);
       return seen;
+    };
+    const written = (k) => {
+      const said = snapshots.said.slice(k * samples.length, (k + 1) * samples.length);
+      table.replaceChildren((ofTexts ? asTexts : asTable)(samples, { said, snapshot: snapshots.at[k] }));
+    };
+    // Room for the tallest of the snapshots, so that nothing below moves while they are played.
+    const tallest = { width: 0, count: 0, height: 0 };
+    const reserve = () => {
+      if (tallest.width !== widthOf(el)) Object.assign(tallest, { width: widthOf(el), count: 0, height: 0 });
+      for (; samples.length && tallest.count < snapshots.at.length; tallest.count += 1) {
+        table.style.minHeight = "";
+        written(tallest.count);
+        tallest.height = Math.max(tallest.height, table.offsetHeight);
+      }
+      table.style.minHeight = `${tallest.height}px`;
     };
     let drawn; // the snapshot that stands below the curves
     const draw = eachFrame(() => {
@@ -191,7 +207,9 @@ export default {
         });
         paintFilm(film, frames, { width: widthOf(el), ink: getComputedStyle(el).color });
       }
-      table.replaceChildren(...(seen?.said.length ? [(ofTexts ? asTexts : asTable)(samples, seen)] : []));
+      reserve();
+      if (seen?.said.length) written(snapshots.at.indexOf(seen.snapshot));
+      else table.replaceChildren();
       place.hidden = !seen?.map;
       if (seen?.map) map.show(seen.map, { name: "weight", range: [0, 1] });
     });
@@ -316,10 +334,11 @@ export default {
       const steps = run.history.filter((_, k) => k % ROW === 0);
       change({ at: lastAt(steps, shot.step) });
     };
+    const live = bar(progress, status, stop, resume);
     lay();
     el.append(
       element("style", {}, STYLE),
-      bar(progress, status, stop, resume),
+      live,
       sketch.node,
       bar(play.node, step.node, log.node, reset),
       says,
@@ -359,6 +378,8 @@ function cellSays(values, cell, rows, columns) {
   return `To predict “${rows[t]}”, the decoder gives “${columns[s]}” a weight of ${values[t][s].toFixed(3)}.`;
 }
 
+const NOTHING = "(it wrote nothing)";
+
 // The translations, letter by letter: what does not belong is struck out, until it has mended.
 function asTable(samples, { said, snapshot }) {
   const table = tableOfTexts(
@@ -366,7 +387,7 @@ function asTable(samples, { said, snapshot }) {
       ["source", `translation at step ${snapshot}`, ""],
       ...samples.map(({ source, target }, i) => [
         source,
-        said[i] || "(nothing)",
+        said[i] || NOTHING,
         said[i] === target ? "✓ right" : `✗ ${target}`,
       ]),
     ],
@@ -423,10 +444,22 @@ function paintFilm(film, frames, { width, ink }) {
   film.describe(`The film: where the decoder looked at ${frames.length} snapshots. Seen: number ${seen + 1}.`);
 }
 
-// What a language model wrote, behind the beginning that it was given.
+// What a language model wrote, behind the beginning that it was given. Where that stays as it was, it says so.
 function asTexts(samples, { said, snapshot }) {
   const lines = samples.map(({ source }, i) => [source, said[i]]);
-  return tableOfTexts([["beginning", `written at step ${snapshot}`], ...lines], { class: "tl-samples tl-texts" });
+  const head = ["beginning", `written at step ${snapshot}`];
+  const table = tableOfTexts([head, ...lines], { class: "tl-samples tl-texts" });
+  said.forEach((text, i) => {
+    const silent = silence(text);
+    if (silent) table.rows[i + 1].cells[1].prepend(element("i", {}, silent));
+  });
+  return table;
+}
+
+// What is said where a model did not go on with the line that it was given.
+export function silence(text) {
+  if (!text.trim()) return NOTHING;
+  return text.startsWith("\n") ? "(it ended the line)" : "";
 }
 
 // Charts side by side, or where that is narrow the loss above the others; the row `i` is marked in each.
@@ -522,6 +555,12 @@ const STYLE = `
 .tl-training_monitor .tl-mended s { color: var(--tl-change); text-decoration-thickness: 1.5px; }
 .tl-training_monitor .tl-film { margin-top: 12px; max-width: 100%; }
 .tl-training_monitor .tl-film canvas { cursor: pointer; }
+.tl-training_monitor .tl-texts i { color: var(--tl-soft); font: italic 13px var(--tl-sans); }
+@media (max-width: 600px) { /* what is written stands below the button that plays it, and the charts below that */
+  .tl-training_monitor { display: flex; flex-direction: column; }
+  .tl-training_monitor > canvas { order: 1; }
+  .tl-training_monitor > :is(.tl-film, .tl-film ~ div) { order: 2; }
+}
 .tl-training_monitor .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }
 .tl-training_monitor .tl-texts tr:not(:first-child) > * { white-space: pre-wrap; }
 .tl-training_monitor .tl-samples tr:not(:first-child) > * { overflow-wrap: anywhere; }

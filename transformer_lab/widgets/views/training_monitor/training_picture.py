@@ -78,7 +78,7 @@ def draw_samples(ax: Axes, snapshots: Snapshots, said: list[str]) -> None:
     rows = [(heads[0], f"{heads[1]} at step {snapshots.at[-1]}", "")]
     for sample, text in zip(snapshots.samples, said, strict=True):
         right = ("✓ right" if text == sample["target"] else f"✗ {sample['target']}") if translated else ""
-        rows.append((in_line(sample["source"], 30), in_line(text, 40) or "(nothing)", right))
+        rows.append((in_line(sample["source"], 30), in_line(text, 40) or "(it wrote nothing)", right))
     for i, row in enumerate(rows):
         for x, text in zip((0, 0.34, 0.76), row, strict=True):
             look: dict[str, Any] = (

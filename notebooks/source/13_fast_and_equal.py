@@ -225,7 +225,7 @@ exercises.attention_backward.check(attention_backward)
 # %% [markdown]
 # ## Look
 #
-# Now watch the tiles walk over the scores of eight words, from the middle of their way on. Only the framed tile lies on the desk, which is fast memory, and beside each row stand the numbers $m$ and $\ell$ that its query remembers. The large sheet holds no number: a tick says that a tile has been read and that its scores have been dropped. Answer the question, then press play, or step with the keys *n* and *p*, and watch the factor × whenever a larger score comes. Afterwards choose another size of tile, and hide the future.
+# Now watch the tiles walk over the scores of eight words, from the middle of their way on. Only the framed tile lies on the desk, which is fast memory, and beside each row stand the numbers $m$ and $\ell$ that its query remembers. The pale scores on the large sheet are drawn for you alone and never lie in memory at once; a tick says that a tile has been read and that its scores have been dropped. Answer the question, then press play, or step with the keys *n* and *p*, and watch the factor × whenever a larger score comes. Afterwards choose another size of tile, and hide the future.
 
 # %%
 from transformer_lab import widgets

@@ -95,20 +95,34 @@ def test_the_tiles_play_to_the_last(views):
     near(view.values(), shown(scores, 2, 8))
 
 
-def test_the_sheet_holds_no_score_and_what_was_read_is_ticked(at_first):
-    """What is within a tile on the sheet, by its colours: the window, a tile that was read, one that was not."""
+def test_the_sheet_is_lit_where_it_is_read_and_a_ghost_elsewhere(at_first):
+    """How far each score on the sheet is from the paper, before its tile is read, meanwhile and afterwards."""
     view = at_first
+    strength = """canvas => {
+        const {left, top, size} = canvas.layout, ratio = devicePixelRatio;
+        const at = (x, y) => [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data.slice(0, 3)];
+        const paper = [251, 250, 246];
+        return [0, 1].map(s => Math.hypot(...at(left + s * size + 6, top + 6).map((c, i) => c - paper[i])));
+    }"""
     view.button("forward ▶").click()
     view.values()  # the next frame is drawn
-    colours = """(canvas, [t, s]) => {
-        const {left, top, size} = canvas.layout, ratio = devicePixelRatio;
-        const box = [left + s * size + 4, top + t * size + 4, 2 * size - 9, 2 * size - 9];
-        const {data} = canvas.getContext("2d").getImageData(...box.map(x => Math.round(x * ratio)));
-        return new Set(new Uint32Array(data.buffer)).size;
-    }"""
-    ticked, here, coming = (view.canvas.evaluate(colours, [0, s]) for s in (0, 2, 4))
-    assert ticked > coming, "a tick on the sheet"
-    assert here < ticked, "the window is empty: its scores lie on the desk"
+    read = view.canvas.evaluate(strength)
+    view.button("◀ back").click()
+    view.values()
+    here = view.canvas.evaluate(strength)
+    assert all(0 < pale < lit for pale, lit in zip(read, here, strict=True))
+
+
+def test_a_phone_shows_the_sheet_and_the_desk_at_once(views):
+    view = views["tiles"]
+    view.page.set_viewport_size({"width": 390, "height": 844})
+    try:
+        desk = view.root.locator("canvas").nth(1)
+        expect(desk).to_be_visible()
+        top, below = view.button("▶ play").bounding_box(), desk.bounding_box()
+        assert below["y"] + below["height"] - top["y"] < 730
+    finally:
+        view.page.set_viewport_size({"width": 1280, "height": 1000})
 
 
 def test_the_desk_stands_below_the_sheet_where_it_is_narrow(views):

@@ -42,3 +42,11 @@ test("a walk is first seen in its middle, at a tile before which one of its row 
   const seen = starts.map((shape) => tiles.amid(tiles.tilesOf(...shape)));
   assert.deepEqual(seen, [4, 9, 4, 0]);
 });
+
+test("a score was read, is in memory or is to come, and the future is hidden", () => {
+  const walk = tiles.tilesOf(4, 4, 2, false);
+  const row = (t, causal) => [0, 1, 2, 3].map((s) => tiles.stateOf(walk, 1, causal, t, s));
+  assert.deepEqual(row(0, false), ["read", "read", "here", "here"]);
+  assert.deepEqual(row(3, false), ["coming", "coming", "coming", "coming"]);
+  assert.deepEqual(row(0, true), ["read", "future", "future", "future"]);
+});

@@ -1,9 +1,9 @@
-// The picture of the tiles: a large dim sheet of scores, a small bright desk with the tile that is in fast memory and
+// The picture of the tiles: a large pale sheet of scores, a small bright desk with the tile that is in fast memory and
 // what its queries remember, and both once more to scale for a long text.
 
 import { write } from "../../shared/drawing.js";
 import { WORDS, diverging, fit } from "../../shared/grid.js";
-import { MEANINGS, NOW, css, inkOn } from "../../shared/palette.js";
+import { MEANINGS, NOW, css, inkOn, mixed, rgbOf } from "../../shared/palette.js";
 import { stripes } from "../../shared/ui.js";
 
 const LARGEST = 52; // pixels across a score, on the sheet and on the desk, where there is room
@@ -41,16 +41,15 @@ export function scaled(desk, sheet, side) {
 
 // ── the sheet ──
 
+// How much of its colour a score has on the sheet: all of it while it is in memory, a ghost of it otherwise.
+const STRENGTH = { here: 1, read: 0.42, coming: 0.17 };
+
 // What tokenMap paints in place of a cell of the sheet: nothing is written there, and what is of the future is hatched.
-export function sheetCell(context, { x, y, size, value, hidden, ink }) {
-  if (Number.isNaN(value)) {
-    context.fillStyle = NOW.slab;
-    context.fillRect(x, y, size, size);
-    if (hidden) stripes(context, x, y, size, size, ink, 0.6);
-    return;
-  }
-  context.fillStyle = NOW.paper;
-  context.fillRect(x, y, size + 1, size + 1); // no gap: its scores lie on the desk
+export function sheetCell(context, { x, y, size }, { score, most, state, ink }) {
+  const full = diverging((score / most + 1) / 2);
+  context.fillStyle = state === "future" ? NOW.slab : css(mixed(rgbOf(NOW.paper), full, STRENGTH[state]));
+  context.fillRect(x, y, size, size);
+  if (state === "future") stripes(context, x, y, size, size, ink, 0.6);
 }
 
 // Thin lines around all tiles of the walk, a tick in those that were read, and the window of the one in memory.
@@ -64,7 +63,7 @@ export function tilesOn(context, { left, top, size }, walk, step) {
   walk.forEach((one, i) => {
     const [x, y, width, height] = box(one);
     Object.assign(context, { strokeStyle: NOW.edge, lineWidth: 1 }).strokeRect(x, y, width, height);
-    if (i < step) write(context, "✓", x + width / 2, y + height / 2, { align: "center", colour: NOW.soft, size: 15 });
+    if (i < step) write(context, "✓", x + width / 2, y + height / 2, { align: "center", size: 15 });
   });
   const [x, y, width, height] = box(walk[step]);
   Object.assign(context, { strokeStyle: NOW.ink, lineWidth: 3 }).strokeRect(x, y, width, height);

@@ -36,6 +36,7 @@ import {
 } from "./tiles_picture.js";
 
 const BESIDE = 660; // from so wide on the desk stands beside the sheet
+const SMALL = 28; // pixels across a score where it stands below: a phone shows both at once
 const [SHORTEST, LONGEST] = [4, 16]; // the powers of 2 that a text may be long, to scale
 
 // The tiles in the order of the walk: { rows: [from, to], columns: [from, to] }, those of the future left out.
@@ -46,6 +47,13 @@ export function tilesOf(T, S, tile, causal) {
       .filter((columns) => !causal || columns[0] < rows[1])
       .map((columns) => ({ rows, columns })),
   );
+}
+
+// Whether a score is of a tile that was read, of that which is "here" in memory, of one that is "coming", or hidden.
+export function stateOf(walk, step, causal, t, s) {
+  if (causal && s > t) return "future";
+  const tile = walk.findIndex(({ rows, columns }) => within(t, rows) && within(s, columns));
+  return tile < step ? "read" : tile === step ? "here" : "coming";
 }
 
 // In the middle of a walk the first tile before which one of its row was read: there are sums to be mended.
@@ -103,9 +111,11 @@ export default {
     let walk = tilesOf(...shape, now.tile, now.causal);
     now.step = first.step = amid(walk);
 
+    const left = Math.min(widest(rows), 126) + 34; // of the sheet, where the names of its rows stand
     const seen = () => ({ walk, now, rows, columns, scores, width });
     const map = tokenMap({
       el,
+      room: () => (widthOf(el) < BESIDE ? Math.min(widthOf(el), left + SMALL * shape[1] + 8) : widthOf(el)),
       label: "Scores in tiles.",
       state: () => describe(null, seen()),
       rows,
@@ -120,7 +130,7 @@ export default {
       const here = walk[now.step];
       const found = remembered(scores, walk, now.step, now.causal);
       const future = (t, s) => now.causal && s > t;
-      const onDesk = (t, s) => within(t, here.rows) && within(s, here.columns) && !future(t, s);
+      const onDesk = (t, s) => stateOf(walk, now.step, now.causal, t, s) === "here";
       const [bytes, length] = [tileBytes(now.tile, width), 2 ** now.text];
       const desk = { here, scores, most, found, names: { rows, columns }, hidden: future };
       desk.bytes = { tile: now.tile, d_head: width, all: bytes };
@@ -137,7 +147,10 @@ export default {
           range: [-most, most],
           blank: (t, s) => !future(t, s),
           maskedName: "the future",
-          cell: (_, cell) => sheetCell(context, { ...cell, hidden: future(cell.t, cell.s), ink }),
+          cell: (_, cell) => {
+            const state = stateOf(walk, now.step, now.causal, cell.t, cell.s);
+            sheetCell(context, cell, { score: scores[cell.t][cell.s], most, state, ink });
+          },
           ...(besides
             ? {
                 beside: {
@@ -236,7 +249,8 @@ export default {
           "div",
           { class: "tl-note" },
           "On the desk, m is a query’s largest score so far, ℓ its sum of exp(score − m), and × the factor that " +
-            "mended ℓ here. On the sheet, ✓ marks the tiles that have been read: their scores are not kept.",
+            "mended ℓ here. The pale scores on the sheet are drawn for you: they never lie in memory at once, and " +
+            "those of the tiles marked ✓, which have been read, are not kept.",
         ),
         bar(...map.buttons, reset),
       ),

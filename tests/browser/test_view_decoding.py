@@ -228,3 +228,28 @@ def test_a_cut_table_offers_no_more_than_it_holds(views):
     view.button("beam").click()
     assert view.labelled("beam size").get_attribute("max") == "3"
     assert list(itertools.islice(view.values()["kept"], 4)) == [True, True, False, False]
+
+
+def test_on_a_phone_the_step_and_the_one_before_it_are_in_sight(views):
+    view = views["decoding"]
+    view.page.set_viewport_size({"width": 360, "height": 844})
+    try:
+        view.button("beam").click()
+        view.slider.focus()
+        view.press("End")
+        view.values()  # the next frame is drawn
+        seen = """room => {
+            const {boxes} = room.querySelector("canvas"), last = Math.max(...boxes.map(({one}) => one.depth));
+            const near = boxes.filter(({one}) => one.depth >= last - 1).map(({x, width}) => [x, x + width]).flat();
+            return [Math.min(...near) - room.scrollLeft, Math.max(...near) - room.scrollLeft - room.clientWidth];
+        }"""
+        tree = view.root.locator(".tl-tree")
+        left, right = tree.evaluate(seen)
+        assert left >= 0 >= right
+        assert tree.evaluate("room => room.scrollLeft > 0 && room.style.getPropertyValue('--tl-before') !== '0px'")
+        tree.evaluate("room => { room.scrollLeft = 0; }")
+        view.canvas.hover(position={"x": 20, "y": 20})
+        view.values()
+        assert tree.evaluate("room => room.scrollLeft") == 0, "who looks back is not brought to the end again"
+    finally:
+        view.page.set_viewport_size({"width": 1280, "height": 1000})

@@ -118,6 +118,22 @@ test("the columns of the tree are as wide as their longest token, and share the 
   );
 });
 
+test("a tree is scrolled to its last step and the whole steps before it that have room", () => {
+  const columns = decoding.columnsOf([100, 100, 100, 100], 0);
+  assert.equal(decoding.scrolledTo(columns, 1000), 0);
+  const scrolled = decoding.scrolledTo(columns, 340);
+  assert.ok(columns[1].x < scrolled && scrolled < columns[2].x, "the third step and the last are seen whole");
+  assert.ok(columns[3].x + columns[3].width - scrolled <= 340);
+  assert.ok(decoding.scrolledTo(columns, 100) < columns[3].x, "with too little room at least the last is seen");
+});
+
+test("a branch is the weaker the less probable it is, but for the one that was taken", () => {
+  const at = (p, best = false) => decoding.strength({ total: Math.log(p), best });
+  assert.equal(at(0.5), 1);
+  assert.ok(at(0.05) > at(0.001) && at(0.001) > at(0.0001) && at(1e-9) > 0.2);
+  assert.equal(at(1e-9, true), 1);
+});
+
 test("a step grows: its lines first, then its tokens, then what was not taken pales, and so does a line that ends", () => {
   const [taken, cut] = [
     { depth: 2, kept: true, dead: false },

@@ -166,13 +166,13 @@ const START = { mode: "greedy", temperature: 1, k: null, p: 1, size: 2, draws: 1
 const OPENING = 3; // the step at which the view opens, where the sentence goes on behind it
 const NOTES = {
   greedy:
-    "A branch is as wide as all its tokens together are probable. Amber: the tokens taken. Dashed: not taken. What " +
+    "A branch is as wide and as strong as all its tokens together are probable. Amber: the tokens taken. Dashed: not taken. What " +
     "fades are all other tokens.",
   sampling:
-    "A branch is as wide as the model finds its tokens probable. Amber: the tokens drawn. Dashed: not drawn. " +
+    "A branch is as wide and as strong as the model finds its tokens probable. Amber: the tokens drawn. Dashed: not drawn. " +
     "Bars: after the cut; frames: before it.",
   beam:
-    "A branch is as wide as all its tokens together are probable. Amber: the result. Grey: kept in the beam, pale " +
+    "A branch is as wide and as strong as all its tokens together are probable. Amber: the result. Grey: kept in the beam, pale " +
     "where it had no extension good enough. Dashed: cut. Bars: the probability of all tokens so far.",
 };
 const MOST_BARS = 10;
@@ -249,6 +249,8 @@ export default {
     const chart = canvas("The next token.", { keys: false });
     const room = element("div", { class: "tl-tree" }, sketch.node); // a tree wider than the view is scrolled
     const list = scroller("sentences by probability");
+    room.onscroll = () => fadeEdges(room);
+    let [placed, width] = [null, 0]; // the step that was scrolled to, and how wide the view was
     const grow = motion(() => draw(), GROW);
     const draw = eachFrame(() => {
       const step = run.steps[now.step - 1];
@@ -264,7 +266,11 @@ export default {
       const shape = treeOf(run, now);
       if (now.cursor && !shape.all.some((one) => String(one.ids) === now.cursor)) now.cursor = null;
       paint(sketch, chart, { el, shape, step, now, tokens, others: tokens.length - branching, share: grow.share });
-      room.scrollLeft = room.scrollWidth; // the last step is in sight
+      if (placed !== step || width !== widthOf(el)) {
+        [placed, width] = [step, widthOf(el)];
+        room.scrollLeft = sketch.node.scrolled; // the reader's own scrolling stands until the next step
+      }
+      fadeEdges(room);
       says.say(describe({ now, run, step, shape, tokens, say, branching }));
       const found = run.found.slice(0, 3).map((one) => `“${say(one)}” (${minus(one.total)})`);
       const seen = describe({ now: { ...now, cursor: null }, run, step, shape, tokens, say, branching });
@@ -364,6 +370,8 @@ export default {
         const to = moved(treeOf(run, now), now.cursor ?? "", key);
         if (to === undefined) return false;
         point(to);
+        const { x, width } = sketch.node.boxes.find(({ one }) => String(one.ids) === to);
+        room.scrollLeft = clamp(room.scrollLeft, x + width + LEAD - room.clientWidth, Math.max(x - LEAD, 0));
       }),
     });
 
@@ -390,6 +398,9 @@ const STYLE = `
 .tl-decoding .tl-list :is(th, td):nth-child(2) { text-align: left; width: 100%; overflow-wrap: break-word; }
 @media (min-width: 600px) { .tl-decoding .tl-list td:last-child { white-space: nowrap; } }
 .tl-decoding .tl-tree { overflow-x: auto; max-width: 100%; }
+.tl-decoding .tl-tree:not(:focus-within) {
+  mask: linear-gradient(to right, #0000, #000 var(--tl-before, 0px) calc(100% - var(--tl-behind, 0px)), #0000);
+}
 .tl-decoding .tl-list :is(th, td) { padding: 1px 5px; }
 .tl-decoding .tl-list th[scope=row] { font-weight: inherit; }
 .tl-decoding .tl-list .tl-found { font-weight: 600; }
@@ -542,7 +553,23 @@ function asTable(bars, { mode }) {
 const FONT = `13px ${SANS}`;
 const SMALL = `12px ${SANS}`;
 const WORDS = `18px ${SERIF}`; // what the model writes
+const LEAD = 26; // from the edge of a tree that is scrolled to what stands there, at least
 const ASIDE = 330; // how wide the bars are where they stand beside the tree
+
+// The edges of a tree that is scrolled fade where more of it is hidden.
+function fadeEdges(room) {
+  const { scrollLeft, clientWidth, scrollWidth } = room;
+  const hidden = { before: scrollLeft, behind: scrollWidth - clientWidth - scrollLeft };
+  for (const [side, pixels] of Object.entries(hidden))
+    room.style.setProperty(`--tl-${side}`, `${clamp(pixels, 0, LEAD)}px`);
+}
+
+// How far a tree is scrolled so that its last step is in sight, behind as many whole ones as have room.
+export function scrolledTo(columns, room) {
+  const end = columns.at(-1).x + columns.at(-1).width;
+  if (end <= room) return 0;
+  return (columns.find(({ x }) => end - x + LEAD <= room) ?? columns.at(-1)).x - LEAD;
+}
 
 // The tree, and beside it or below it the bars of its last step.
 function paint(sketch, chart, { el, shape, step, now, tokens, others, share }) {
@@ -558,8 +585,10 @@ function paint(sketch, chart, { el, shape, step, now, tokens, others, share }) {
   const aside = total >= 640 && natural <= total - ASIDE - 28;
   const room = Math.max(aside ? total - ASIDE - 28 : total - 4, natural);
   const rows = placesOf(shape.all, now.step);
-  const context = sketch.resize(room + 4, rows.height + 8);
-  const tree = { x: 2, y: 4, columns: columnsOf(wide, room), rows };
+  const columns = columnsOf(wide, room);
+  const scrolled = (sketch.node.scrolled = scrolledTo(columns, total - 4));
+  const context = sketch.resize(Math.max(room + 4, scrolled && scrolled + total), rows.height + 8);
+  const tree = { x: 2, y: 4, columns, rows };
   sketch.node.boxes = paintTree(context, shape, { ...tree, tokens, ink, cursor: now.cursor, step: now.step, share });
   const bars = step.bars.slice(0, MOST_BARS);
   const rest = step.bars.length - bars.length;
@@ -570,6 +599,7 @@ function paint(sketch, chart, { el, shape, step, now, tokens, others, share }) {
 
 const TRUNK = 66; // how wide a branch is whose tokens are certain
 const [WORD, GAP] = [24, 10]; // above a branch too thin for its word, and between branches
+const SLIGHT = 0.001; // a kept branch less probable than that has no bold word
 const bandOf = ({ total }) => Math.max(1, TRUNK * Math.exp(total));
 
 function widthOfNode(context, one, tokens) {
@@ -613,7 +643,7 @@ export function placesOf(all, step) {
 
 // Where the columns of the tree begin and how wide they are: as wide as their longest token, and as far apart as there
 // is room for.
-export function columnsOf(wide, room, { least = 26, most = 72, first = 16 } = {}) {
+export function columnsOf(wide, room, { least = LEAD, most = 72, first = 16 } = {}) {
   const natural = wide.map((one) => Math.max(46, one + 18));
   const sum = natural.reduce((a, b) => a + b, 0);
   const space = clamp((room - first - 2 - sum) / wide.length, least, most);
@@ -623,6 +653,11 @@ export function columnsOf(wide, room, { least = 26, most = 72, first = 16 } = {}
     end = column.x + width;
     return column;
   });
+}
+
+// How strongly a branch is drawn: where it is not the one that was taken, the weaker the less probable it is than 0.1.
+export function strength({ total, best }) {
+  return best ? 1 : clamp(1 + (total / Math.LN10 + 1) / 4, 0.3, 1);
 }
 
 // How much of a node is there, of the line to it, and how pale it is. In the first half of a step's motion its lines
@@ -681,7 +716,7 @@ function paintBranches(context, from, { boxOf, step, share }) {
     context.lineTo(to.x, to.at + to.band);
     context.bezierCurveTo(middle, to.at + to.band, middle, y0 + band, x0, y0 + band);
     inked(context, one);
-    context.globalAlpha = pale;
+    context.globalAlpha = pale * strength(one);
     context.fill();
     context.beginPath(); // the ends have no edge: there the branch goes on
     context.moveTo(x0, y0);
@@ -704,7 +739,7 @@ function paintBranches(context, from, { boxOf, step, share }) {
 // A node: its word stands in its branch, or above it where that is thin.
 function paintNode(context, { one, ...box }, { tokens, ink, cursor, step, share }) {
   const { box: there, pale } = growth(one, step, share);
-  context.globalAlpha = there * pale;
+  context.globalAlpha = there * pale * strength(one);
   inked(context, one);
   context.fillRect(box.x, box.at, box.width, box.band);
   context.beginPath();
@@ -714,11 +749,12 @@ function paintNode(context, { one, ...box }, { tokens, ink, cursor, step, share 
   }
   context.stroke();
   context.setLineDash([]);
+  context.globalAlpha = there * Math.min(pale, Math.max(PALE, strength(one))); // a word is read all the same
   if (one.parent) {
     const inside = box.band >= WORD + 6;
     const line = inside ? box.at + box.band / 2 : box.at - WORD / 2;
     context.fillStyle = inside && one.best ? inkOn(rgbOf(NOW.amber)) : ink;
-    context.font = one.kept ? `600 ${WORDS}` : WORDS;
+    context.font = one.kept && (one.best || Math.exp(one.total) >= SLIGHT) ? `600 ${WORDS}` : WORDS;
     const word = fit(context, tokens[one.token], box.width - 10);
     context.fillText(word, box.x + 5, line);
     const written = context.measureText(word).width;

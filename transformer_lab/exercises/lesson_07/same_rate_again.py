@@ -74,8 +74,7 @@ def counted_from_the_peak(step, warmup_steps):
 
 
 @same_rate_again.mistake(
-    "The units do not match: at the peak this is not `warmup_steps`. Its power must be larger by 1 than that of "
-    "`step`."
+    "The units do not match: at the peak this is not `warmup_steps`. Its power must be larger by 1 than that of `step`."
 )
 def a_power_too_few(step, warmup_steps):
     return warmup_steps**2 / step**2

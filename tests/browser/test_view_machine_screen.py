@@ -486,6 +486,14 @@ def test_a_word_and_its_replacement_are_picked_in_two_presses(sized):
     expect(sized.locator(".tl-verdict b")).to_have_text("34\u202f021 ✓")
 
 
+def test_the_words_that_can_be_swapped_are_those_of_the_sentence(sized):
+    sized.get_by_role("button", name="swap a word").click()
+    words = sized.get_by_role("group", name="swap a word").locator(".tl-answers").first.get_by_role("button")
+    expect(words).to_have_text(["thirty", "four", "twenty", "one"])
+    sized.get_by_label("text to translate").fill("sixty-two")
+    expect(words).to_have_text(["sixty", "two"])
+
+
 def test_another_number_starts_without_what_was_swapped_in_the_last(desk):
     desk.get_by_role("button", name="swap a word").click()
     card = desk.get_by_role("group", name="swap a word")

@@ -44,3 +44,19 @@ test("a text in which no word has another opens nothing", () => {
   assert.equal(swapping.open(null), false);
   assert.equal(swapping.at, null);
 });
+
+test("the words follow the sentence: another has its own, and one without any closes the card", () => {
+  const state = { reads: "thirty-four", apart };
+  const swapping = swappingOf({ state, put: () => {}, parts: () => {}, changed: () => {} });
+  swapping.open(document.createElement("button"));
+  const words = () => swapping.node.children[1].children.map((one) => one.textContent);
+  const [four] = swapping.node.children[1].children;
+  swapping.follow();
+  assert.equal(swapping.node.children[1].children[0], four, "of the same sentence nothing is made anew");
+  state.reads = "thirty-nine";
+  swapping.follow();
+  assert.deepEqual(words(), ["nine"]);
+  state.reads = "zero";
+  swapping.follow();
+  assert.equal(swapping.at, null);
+});

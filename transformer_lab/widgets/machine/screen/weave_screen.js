@@ -238,6 +238,7 @@ export function screenOf({
     if (puzzle.won && !drawn.won) drawn.found = run;
     drawn.won = puzzle.won;
     const prized = puzzle.won && (!changed || run === drawn.found);
+    swapping.follow();
     const busy = touring || swapping.at !== null;
     swapping.node.hidden = swapping.at === null;
     puzzle.node.hidden = (puzzle.won && changed && !prized) || busy || Boolean(state.refused);

@@ -2,6 +2,7 @@
 // vector that the encoder makes of it. The card stands where the riddle does.
 //   const swapping = swappingOf({ state, put, parts, changed });
 //   swapping.open(from);  // false where no word has another; `from` gets the focus back
+//   swapping.follow();  // after each change of the text
 
 import { choicesIn } from "../weave/weave_swap.js";
 import { button, element } from "../../shared/ui.js";
@@ -26,7 +27,7 @@ export function swappingOf({ state, put, parts, changed }) {
   const more = button("heads and other parts →", () => (me.close(false), parts()), { class: "tl-plain" });
   const title = element("b", { class: "tl-title" }, "Swap a word");
   const me = { at: null };
-  let [choices, opener] = [[], null];
+  let [choices, opener, text] = [[], null, ""]; // the text whose words they are
   me.node = element(
     ...["div", { class: "tl-swap", role: "group", "aria-label": "swap a word", hidden: true }],
     ...[element("div", { class: "tl-head" }, title, more, leave), words, how, others],
@@ -44,16 +45,30 @@ export function swappingOf({ state, put, parts, changed }) {
     draw();
     words.children[i].focus();
   };
+  // The words of the sentence as it now stands, and which of them is chosen at first: one that is one token.
+  const first = () => {
+    text = state.reads;
+    choices = swapsIn(text, state.apart);
+    return Math.max(
+      0,
+      choices.findIndex(({ others }) => others[0].positions.length === 1),
+    );
+  };
   me.open = (from) => {
-    choices = swapsIn(state.reads, state.apart);
+    const one = first();
     if (!choices.length) return false;
     opener = from;
     me.node.hidden = false; // the focus goes there
-    const one = choices.findIndex(({ others }) => others[0].positions.length === 1); // a word that is one token
-    pick(Math.max(one, 0));
+    pick(one);
     changed();
     me.node.scrollIntoView?.({ block: "nearest" });
     return true;
+  };
+  // Another sentence has other words, or none to swap.
+  me.follow = () => {
+    if (me.at === null || text === state.reads) return;
+    me.at = first();
+    choices.length ? draw() : (me.at = null);
   };
   me.close = (back = true) => {
     me.at = null;

@@ -11,6 +11,7 @@ import { NOW, SANS } from "../../shared/palette.js";
 import { amounts, button, canvas, css, element } from "../../shared/ui.js";
 
 const ROWS = "A row is a word: bars are its numbers, amber squares are words it looks at.";
+const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 const HIGH = 28; // pixels of a picture
 
 export const stopsOf = (n_layers) => [
@@ -35,10 +36,19 @@ const titleOf = (state, names, outcome, hint) => {
   const how =
     more || (part && now.swaps.length) || now.swaps.length > 1 ? " all these changes" : (part ?? " this swap");
   if (before !== after) return `${before} → ${after} with${how}.`;
-  const { t, was, is } = mostLost(state);
-  const sure =
-    was > is ? `but less sure: it gives “${bare(names[t])}” ${is} of 1, before ${was}` : "and as sure as before";
-  return `Still ${after} with${how}, ${sure}.`;
+  return `Still ${after} with${how}, ${sureOf(state, names)}.`;
+};
+
+// Which word of the answer it is now less sure of, and what became of the one that is followed.
+const sureOf = ({ run, intact, now: { at } }, names) => {
+  const { t, was, is } = mostLost({ run, intact });
+  if (was <= is) return "and as sure as before";
+  const rank = ORDINALS[t] ?? `${t + 1}th`;
+  const most = `but less sure, most of all of its ${rank} word, “${bare(names[t])}”: ${is} of 1, before ${was}`;
+  const id = run.target[at];
+  if (t === at || id !== intact.target[at]) return most;
+  const [now, before] = [run, intact].map(({ steps }) => steps[at][id].toFixed(2));
+  return `${most}; “${bare(names[at])}” ${now}, before ${before}`;
 };
 
 export function routeOf({ state, machine, open, outcome }) {

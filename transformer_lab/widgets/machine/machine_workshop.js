@@ -46,8 +46,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     tokens.reset();
   };
   const modes = MODES.map((name, i) => button(name, () => enter(i)));
-  const other = element("span", { class: "tl-long" }, "the other sentence");
-  const swapBar = element("div", { class: "tl-bar" }, element("label", {}, other, from), tokens.spot);
+  const other = element("label", {}, "the other sentence", from);
+  const swapBar = element("div", { class: "tl-bar" }, other, tokens.spot);
   const chips = changeChips({ state, change, home: () => sketch.node });
   const sketch = sketchOf({
     ...{ state, machine, change },
@@ -126,7 +126,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     focusSum = true; // what was pressed will be gone
   };
   const modeBar = element("div", { class: "tl-segments tl-modes" }, ...modes);
-  const key = element("span", { class: "tl-key-of" }, element("i"), "what changed");
+  const key = element("span", { class: "tl-key-of" }, element("i"), "the taller, the more changed");
   const under = element("div", { class: "tl-changes" }, chips.node, key, example.node);
   const row = element("div", { class: "tl-one-row" }, route.node, swapBar);
   const stack = element("div", { class: "tl-stack" }, route.title, legend.node);
@@ -135,7 +135,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   const head = element("div", { class: "tl-back" }, out, tokens.writes, modeBar, crumbs.node);
   const me = { out, sketch, right, propose, share, toMachine, pictured: null };
   me.node = element(
-    ...["div", { class: "tl-zoom", hidden: true }, head],
+    // It takes the focus of a press on what is blank, since Escape would not be heard from the page's body.
+    ...["div", { class: "tl-zoom", hidden: true, tabindex: -1, "data-lm-suppress-shortcuts": "true" }, head],
     ...[stack, row, element("div", { class: "tl-both" }, left, right)],
     share,
   );
@@ -180,6 +181,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     route.node.hidden = !swapBar.hidden || run !== state.intact; // what is changed has its place
     const home = now.zoomed ? right : row;
     if (under.parentNode !== home) home.append(under);
+    if (now.zoomed !== lead.node.contains(route.title)) now.zoomed ? lead.say(route.title) : stack.prepend(route.title);
+    route.title.hidden = now.zoomed && run === state.intact; // a part has its own headline
     const hint = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
     route.show({ ...look, hint });
     const does = roleOf(at, machine, run);

@@ -2,6 +2,7 @@
 // which one is followed.
 //   const lead = leadOf({ pick });  // pick(t): the row that was pressed
 //   lead.show({ says: [title, more, what to do], names: ["vier", …], t, of: "to write" })
+//   lead.say(verdict)  // a node, which it puts under the title
 
 import { bare } from "../weave/weave_layout.js";
 import { button, element } from "../../shared/ui.js";
@@ -23,7 +24,8 @@ export function leadOf({ pick }) {
     listed = key;
     rows.querySelectorAll("button").forEach((one, i) => one.setAttribute("aria-pressed", i === t));
   };
-  return { node, show };
+  const say = (verdict) => title.after(verdict); // what a change of this part does to what is said
+  return { node, show, say };
 }
 
 // All numbers of a part, folded away until they are asked for.

@@ -786,8 +786,8 @@ def test_what_a_switched_off_head_does_is_said_in_the_headline_and_moves_nothing
         return {x: x + 9, y: y + 9};
     }"""
     drawing.click(position=drawing.evaluate(head))
-    says = "Still 34\u202f021 without this head, but less sure: it gives “undzwan” 0.97 of 1, before 0.98."
-    expect(sized.locator(".tl-whole")).to_have_text(says)
+    says = "Still 34\u202f021 without this head, but less sure, most of all of its fifth word, “undzwan”: 0.97 of 1, "
+    expect(sized.locator(".tl-whole")).to_contain_text(f"{says}before 0.98; “ein” ")
     assert drawing.bounding_box() == before
     # Cause and effect, and where a reader goes on, are in one screen.
     for one in (".tl-whole", ".tl-chips", ".tl-key-of", "button:has-text('find a number')"):
@@ -808,6 +808,37 @@ def test_what_a_switched_off_head_does_is_said_in_the_headline_and_moves_nothing
     sized.get_by_role("button", name="swap", exact=True).click()
     place = sized.get_by_label("at input token").bounding_box()
     assert place["x"] + place["width"] <= sized.viewport_size["width"]
+
+
+def test_a_part_says_under_its_title_what_its_cut_does_and_escape_leaves_it_after_a_press_on_what_is_blank(sized):
+    sized.get_by_role("button", name="every matrix").click()
+    sized.get_by_role("button", name=re.compile("looks most at")).click()
+    verdict = sized.locator(".tl-lead .tl-whole")
+    expect(verdict).to_be_hidden()
+    sized.get_by_role("button", name="switch this part off").click()
+    expect(verdict).to_contain_text("without this head")
+    title = sized.locator(".tl-lead .tl-title")
+    assert verdict.bounding_box()["y"] > title.bounding_box()["y"]
+    title.click()
+    sized.keyboard.press("Escape")
+    expect(sized.locator(".tl-pan canvas")).to_be_visible()
+    expect(sized.locator(".tl-stack .tl-whole")).to_contain_text("without this head")
+
+
+def test_the_other_sentence_has_its_label_and_its_room_and_nothing_is_cut_off(sized):
+    cuts = ",".join(f"decoder.layers.{i}.cross_attention.head.3" for i in (0, 1))
+    sized.goto(f"{sized.url.split('#')[0]}#s={SENTENCE}&t=3&layer=1&view=off&off={cuts}")
+    sized.get_by_role("button", name="swap", exact=True).click()
+    field = sized.get_by_label("the other sentence")
+    assert field.evaluate("one => one.scrollWidth <= one.clientWidth")
+    row = sized.locator(".tl-one-row")
+    expect(row.get_by_text("the other sentence")).to_be_visible()
+    assert row.evaluate("one => one.scrollWidth <= one.clientWidth")
+    expect(sized.get_by_role("button", name="find a number")).to_be_in_viewport(ratio=1)
+    expect(sized.locator(".tl-key-of")).to_be_in_viewport(ratio=1)
+    sized.get_by_role("button", name="switch off", exact=True).click()
+    if sized.viewport_size["width"] < 400:
+        assert row.bounding_box()["height"] < 120, "two parts take no more room than one"
 
 
 def test_a_phone_shows_the_part_that_is_cut_and_says_what_to_do_over_the_map(browser, address):

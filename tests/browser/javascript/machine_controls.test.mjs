@@ -7,7 +7,7 @@ import { fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
 const [
-  { changeChips, crumbsOf, exampleSearch, field, tokenRows },
+  { changeChips, crumbsOf, exampleSearch, field, shortOf, tokenRows },
   { stateOf },
   { tokenizerOf },
   { weightsOf },
@@ -115,7 +115,7 @@ test("what is changed has a button that takes it back, and hands the focus on", 
   assert.ok(chips.node.hidden);
   change({ off: new Set([`${CROSS}.head.1`, "src_embedding.positions"]) });
   const [first, second, all] = chips.node.querySelectorAll("button");
-  assert.equal(first.textContent, "decoder, layer 1, cross-attention, head 1 ✕");
+  assert.equal(first.textContent, "dec 1 · cross · head 1 ✕");
   assert.equal(all.textContent, "all back");
   second.onclick();
   assert.deepEqual([...state.now.off], [`${CROSS}.head.1`]);
@@ -138,4 +138,14 @@ test("the way back leads through what was followed", () => {
   assert.match(crumbs.node.textContent, /head 0: switched off/);
   turn.onclick();
   assert.equal(turn.textContent, "switch this part off");
+});
+
+test("a chip has the short name of a part, and says its whole one", () => {
+  assert.equal(shortOf("decoder, layer 0, masked self-attention, head 0"), "dec 0 · self · head 0");
+  assert.equal(shortOf("encoder, layer 1, feed-forward"), "enc 1 · feed-forward");
+  const { change, chips } = controls();
+  change({ off: new Set([`${CROSS}.head.1`]) });
+  const [chip] = chips.node.querySelectorAll("button");
+  assert.equal(chip.textContent, "dec 1 · cross · head 1 ✕");
+  assert.equal(chip.attributes["aria-label"], "decoder, layer 1, cross-attention, head 1 ✕");
 });

@@ -89,7 +89,10 @@ test("it is said which word of the answer that is, and what became of the one th
   const run = { target: [3, 4, 5], steps: [{ 3: 0.9 }, { 4: 0.93 }, { 5: 0.98 }] };
   const titled = (at) => {
     const state = { run, intact, now: { at, off: new Set(), swaps: [{}], open: "", zoomed: false } };
-    return routeOf({ state, machine, open: () => {}, outcome: () => "34" }).says(["·drei", "·vier", "·fünf"])[0];
+    const route = routeOf({ state, machine, open: () => {}, outcome: () => "34" });
+    const [title, caption] = route.says(["·drei", "·vier", "·fünf"]);
+    assert.match(caption, / Purple marks: the taller, the more changed\.$/);
+    return title;
   };
   const most = "Still 34 with this swap, but less sure, most of all of its second word, “vier”: 0.93 of 1, before 0.97";
   assert.equal(titled(1), `${most}.`);

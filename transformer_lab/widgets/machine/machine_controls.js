@@ -96,6 +96,12 @@ export function exampleSearch({ state, shows, later = setTimeout }) {
   return { node, show };
 }
 
+// “decoder, layer 0, masked self-attention, head 0” → “dec 0 · self · head 0”
+export function shortOf(name) {
+  const short = name.replace(/^(...)oder, layer (\d+)/, "$1 $2").replace(/(masked )?(self|cross)-attention/, "$2");
+  return short.replaceAll(", ", " · ");
+}
+
 // What is switched off and swapped, each with a button that takes it back; what is pressed is gone, so `home` gets the
 // focus.
 export function changeChips({ state, change, home }) {
@@ -105,7 +111,8 @@ export function changeChips({ state, change, home }) {
     change(what());
     home().focus();
   };
-  const chip = ([name, what]) => button(`${name} ✕`, back(what), { class: "tl-gone" });
+  const chip = ([name, what]) =>
+    button(`${shortOf(name)} ✕`, back(what), { class: "tl-gone", title: name, "aria-label": `${name} ✕` });
   const make = () => {
     const { off, swaps } = state.now;
     const pathOf = (id) => state.partOf(id).path.join(", ");

@@ -28,12 +28,14 @@ export const STYLE = `
 .tl-machine .tl-stack { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 16px; align-items: center; }
 .tl-machine.tl-view .tl-whole { font: 19px/1.25 var(--tl-serif); margin: 0; max-width: none; }
 .tl-machine .tl-one-row {
-  display: flex; gap: 16px; align-items: center; min-height: 34px; overflow-x: auto;
-  scrollbar-width: thin; margin: 0 -6px; padding: 0 6px; box-sizing: border-box;
+  display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: center; min-height: 34px;
 }
 .tl-machine .tl-one-row .tl-bar { flex-wrap: nowrap; margin: 0; white-space: nowrap; }
 .tl-machine .tl-one-row label { min-height: 0; }
-.tl-machine .tl-one-row input { min-width: 16em; }
+.tl-machine .tl-one-row input { min-width: 20em; }
+.tl-machine .tl-one-row .tl-changes { min-width: 0; }
+.tl-machine .tl-one-row .tl-chips { overflow-x: auto; scrollbar-width: thin; min-width: 0; padding: 3px 0; }
+.tl-machine .tl-changes button { flex: none; }
 .tl-machine .tl-zoom .tl-gone { border-color: var(--tl-change); color: var(--tl-change); }
 .tl-machine .tl-modes { margin-left: auto; }
 .tl-machine .tl-zoom .tl-back .tl-modes button {
@@ -120,6 +122,7 @@ export const STYLE = `
 .tl-machine.tl-view .tl-say { margin: 0; max-width: none; line-height: 1.4; font-size: 13px; }
 .tl-machine .tl-say i { font: italic 16px var(--tl-serif); white-space: nowrap; margin-right: 8px; }
 .tl-machine .tl-say small { font-size: 13px; color: var(--tl-soft); }
+@container (max-width: 1199px) { .tl-machine .tl-acts .tl-whole { min-height: 2.5em; } }
 @container (max-width: 999px) { .tl-machine.tl-view .tl-whole { font-size: 17px; } }
 @container (max-width: 619px) {
   .tl-machine .tl-zoom .tl-back { flex-wrap: wrap; gap: 4px 8px; margin: 2px 0; }
@@ -137,23 +140,23 @@ export const STYLE = `
   }
   .tl-machine .tl-acts .tl-one-row { order: 1; bottom: 0; margin: 0; border-top: 2px solid var(--tl-ink); }
   .tl-machine .tl-acts .tl-share { order: 2; }
-  .tl-machine .tl-acts .tl-whole { min-height: 60px; font-size: 16px; }
+  .tl-machine .tl-acts .tl-whole { min-height: 76px; font-size: 15px; }
   .tl-machine .tl-acts .tl-spot { scroll-margin: 140px 0 190px; }
   .tl-machine:has(.tl-zoom:not([hidden])) .tl-german, .tl-machine:has(.tl-near:not([hidden])) .tl-sentence {
     display: none;
   }
   .tl-machine:has(.tl-near:not([hidden])) .tl-verdict { top: 0; }
   .tl-machine .tl-zoom .tl-changes .tl-example { flex-wrap: wrap; white-space: normal; }
-  .tl-machine .tl-one-row { flex-wrap: wrap; gap: 6px; }
-  .tl-machine .tl-one-row :is(input, select) { min-width: 0; width: 6.5em; }
-  .tl-machine .tl-one-row .tl-changes { flex-wrap: wrap; gap: 6px 16px; min-width: 0; }
-  .tl-machine .tl-one-row .tl-chips { flex-basis: 100%; }
-  .tl-machine .tl-key-of { order: 1; }
+  .tl-machine .tl-one-row > .tl-bar { flex: 1 0 100%; flex-wrap: wrap; gap: 4px 8px; }
+  .tl-machine .tl-one-row > .tl-bar > label { display: grid; flex: 1 0 100%; font-size: 12px; }
+  .tl-machine .tl-one-row input { width: 100%; min-width: 0; }
+  .tl-machine .tl-one-row :is(input, select) { min-height: 40px; }
+  .tl-machine .tl-one-row .tl-changes { flex: 1 0 100%; flex-wrap: wrap; gap: 2px 8px; }
+  .tl-machine .tl-one-row .tl-chips { flex: 1 0 100%; }
+  .tl-machine .tl-key-of { order: 1; white-space: normal; flex: 1; }
   .tl-machine .tl-words { box-shadow: 4px 0 6px var(--tl-paper); }
-  .tl-machine .tl-one-row .tl-chips { flex-wrap: wrap; max-height: 96px; overflow-y: auto; }
-  .tl-machine .tl-changes button { white-space: normal; text-align: left; }
   .tl-machine .tl-route canvas { display: block; margin-left: 26px; }
-  .tl-machine :is(.tl-back, .tl-stack, .tl-one-row) .tl-long, .tl-machine .tl-writes i { display: none; }
+  .tl-machine :is(.tl-back, .tl-stack) .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { order: 1; flex-basis: 100%; gap: 0; }
   .tl-machine .tl-tip { display: none; }
 }

@@ -11,7 +11,8 @@ import { NOW, SANS } from "../../shared/palette.js";
 import { amounts, button, canvas, css, element } from "../../shared/ui.js";
 
 const ROWS = "A row is a word: bars are its numbers, amber squares are words it looks at.";
-const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+const MARKS = "Purple marks: the taller, the more changed.";
+const ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
 const HIGH = 28; // pixels of a picture
 
 export const stopsOf = (n_layers) => [
@@ -98,6 +99,9 @@ export function routeOf({ state, machine, open, outcome }) {
     );
   };
   // What a picture of the map says, over it and under it.
-  const says = (written) => [titleOf(state, written, outcome, "").replace(` ${ROWS}`, ""), ROWS];
+  const says = (written) => [
+    titleOf(state, written, outcome, "").replace(` ${ROWS}`, ""),
+    state.run === state.intact ? ROWS : `${ROWS} ${MARKS}`,
+  ];
   return { node, title, show, paint, says };
 }

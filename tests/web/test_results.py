@@ -52,7 +52,8 @@ def test_what_is_seen_are_the_numbers_of_the_results(exercise):
         for part in one.value if several else (one.value,):
             numbers = part.flatten().tolist() if torch.is_tensor(part) else [part]
             most = decimals if len(numbers) == 1 or not torch.is_tensor(part) else min(2, decimals)
-            shown += [written(x, most) for x in numbers]
+            mask = torch.is_tensor(part) and part.dtype == torch.bool
+            shown += ["✓" if x else "·" for x in numbers] if mask else [written(x, most) for x in numbers]
     assert seen == shown
 
 

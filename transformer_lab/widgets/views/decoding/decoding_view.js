@@ -166,14 +166,14 @@ const START = { mode: "greedy", temperature: 1, k: null, p: 1, size: 2, draws: 1
 const OPENING = 3; // the step at which the view opens, where the sentence goes on behind it
 const NOTES = {
   greedy:
-    "A branch is as wide and as strong as all its tokens together are probable. Amber: the tokens taken. Dashed: not taken. What " +
-    "fades are all other tokens.",
+    "A branch is as wide and as strong as all its tokens together are probable. Amber: the tokens taken. Dashed: " +
+    "not taken. What fades are all other tokens.",
   sampling:
-    "A branch is as wide and as strong as the model finds its tokens probable. Amber: the tokens drawn. Dashed: not drawn. " +
-    "Bars: after the cut; frames: before it.",
+    "A branch is as wide and as strong as the model finds its tokens probable. Amber: the tokens drawn. Dashed: " +
+    "not drawn. Bars: after the cut; frames: before it.",
   beam:
-    "A branch is as wide and as strong as all its tokens together are probable. Amber: the result. Grey: kept in the beam, pale " +
-    "where it had no extension good enough. Dashed: cut. Bars: the probability of all tokens so far.",
+    "A branch is as wide and as strong as all its tokens together are probable. Amber: the result. Grey: kept in " +
+    "the beam, pale where it had no extension good enough. Dashed: cut. Bars: the probability of all tokens so far.",
 };
 const MOST_BARS = 10;
 const SIBLINGS = 3; // drawn of what is not taken

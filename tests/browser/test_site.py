@@ -482,7 +482,7 @@ def test_every_lesson_is_reached_with_the_tab_key(page, site):
 
 def test_a_drawing_on_a_phone_is_large_enough_to_be_read_and_scrolls_by_itself(page, site):
     page.set_viewport_size({"width": 360, "height": 900})
-    page.goto(f"{site}lessons/01_attention.html")
+    page.goto(f"{site}lessons/03_positional_encoding.html")
     drawing = page.locator("article p > img:visible").first
     assert drawing.bounding_box()["width"] >= 540
     room = drawing.locator("..")
@@ -510,8 +510,8 @@ HIDES = "pre => pre.scrollHeight > pre.clientHeight + 1"
 
 def test_halves_of_a_drawing_stand_one_below_the_other_on_a_phone(page, site):
     page.goto(f"{site}lessons/01_attention.html")
-    halves = page.locator(".stacked > div")
-    whole = page.locator(".plate > p:has(+ .stacked)").first
+    plate = page.locator(".plate:has(img[src$='01_lookup.svg'])")
+    halves, whole = plate.locator(".stacked > div"), plate.locator("p:has(+ .stacked)")
     assert [whole.is_visible(), halves.first.is_visible()] == [True, False]
     page.set_viewport_size({"width": 390, "height": 844})
     assert [whole.is_visible(), halves.first.is_visible()] == [False, True]

@@ -4,7 +4,7 @@ The results are computed from the catalogue when the site is built. What tells t
 exercise: its properties, and the explanations that its check gives. No code of an answer stands on a page.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from random import Random
@@ -48,7 +48,7 @@ def case_and_choices(exercise: Exercise) -> tuple[Case, list[Choice]] | None:
 
 
 def can_be_shown(exercise: Exercise, case: Case) -> bool:
-    given = [x for x in case.arguments.values() if not (callable(x) and exercise.name in TOLD)]
+    given = [x for x in case.arguments.values() if not (callable(x) and (x.__doc__ or exercise.name in TOLD))]
     right = as_tuple(exercise.expected(case).value)
     return not case.several and all(map(is_small, (*given, *right))) and size(given) <= GIVEN and size(right) <= CELLS
 
@@ -92,19 +92,25 @@ def which_is_right(exercise: Exercise) -> str:
 
 
 def question(exercise: Exercise, case: Case) -> str:
-    """The call of a case, and what it is given: what is short stands in the call, the rest is drawn below it."""
+    """The call of a case, and what it is given: what is short stands in the call, the rest below it, drawn or said."""
     short = {name: show(x) for name, x in case.arguments.items() if not isinstance(x, Tensor) and not callable(x)}
     short = {name: x for name, x in short.items() if len(x) <= SHORT}
     words = ", ".join(f"{name}={short[name]}" if name in short else name for name in case.arguments)
     rest = {name: x for name, x in case.arguments.items() if name not in short and not callable(x)}
     drawn = {name: Drawn.of(x, decimals=decimals_of(Drawn.of(x).numbers)).html() for name, x in rest.items()}
     figure = "".join(f"<div><dt>{escape(name)}</dt><dd>{one}</dd></div>" for name, one in drawn.items())
+    figure += "".join(described(name, x) for name, x in case.arguments.items() if callable(x) and x.__doc__)
     return (
         f'<p class="label">{escape(case.label[:1].upper() + case.label[1:])}</p>'
         f'<p class="which-call"><code>{escape(f"{exercise.name}({words})")}</code></p>'
         + f'<dl class="given-figure">{figure}</dl>'
         * bool(figure)
     )
+
+
+def described(name: str, function: Callable) -> str:
+    """A function that a call is given, in the words of its docstring."""
+    return f'<div class="role"><dt>{escape(name)}</dt><dd>{escape((function.__doc__ or "").rstrip("."))}</dd></div>'
 
 
 def room_for(results: list[Choice]) -> str:

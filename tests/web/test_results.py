@@ -76,6 +76,13 @@ def test_no_code_of_an_answer_stands_on_a_card(exercise):
     assert [line for line in lines if len(line) > CELL and line in text] == []
 
 
+def test_what_a_function_does_that_a_call_is_given_is_said_in_words():
+    given = catalogue["encoder_layer"].cases[0].arguments
+    asked = unescape(which_is_right(catalogue["encoder_layer"]))
+    for name in ("self_attention", "feed_forward", "norm_1", "norm_2"):
+        assert f"<dt>{name}</dt><dd>{given[name].__doc__.rstrip('.')}</dd>" in asked
+
+
 def test_numbers_are_written_as_exactly_as_it_takes_to_tell_them_apart():
     assert [decimals_of(x) for x in ([1.0, 8.0], [5.5, 10.0], [0.25, 1 / 3], [float("inf")])] == [0, 1, 4, 0]
     assert [written(x, 2) for x in (-0.001, -1e9, float("-inf"), 0.5)] == ["0.00", "−1e9", "−∞", "0.50"]

@@ -5,14 +5,17 @@ import torch.nn.functional as F
 
 
 def plus_ten(x):
+    """Adds 10 to each number."""
     return x + 10
 
 
 def doubled(x):
+    """Doubles each number."""
     return 2 * x
 
 
 def zeros(x):
+    """Gives zeros, whatever it reads."""
     return 0 * x
 
 

@@ -56,7 +56,9 @@ decoder_layer = Exercise(
     """,
     returns=("output",),
     cases=(
-        decoder_case("six simple functions", counting(1, 2, 3), 10 * counting(1, 3, 3), causal(2), words(3), SIMPLE),
+        decoder_case(
+            "six simple functions", 4 * counting(1, 2, 3), 10 * counting(1, 3, 3), causal(2), words(3), SIMPLE
+        ),
         decoder_case(
             "as many tokens as in the memory", normal(1, 4, 5), normal(1, 4, 5) + 1, causal(4), words(4), USUAL
         ),

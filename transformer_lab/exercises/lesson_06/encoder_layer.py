@@ -46,7 +46,7 @@ encoder_layer = Exercise(
     returns=("output",),
     cases=(
         encoder_case(
-            "two tokens, four simple functions", counting(1, 2, 3), words(2), (average, doubled, plus_one, halved)
+            "two tokens, four simple functions", 2 * counting(1, 2, 3), words(2), (average, doubled, plus_one, halved)
         ),
         encoder_case("two norms that differ", counting(1, 2, 3), words(2), (average, doubled, NORM_1, NORM_2)),
         encoder_case("one token alone", normal(1, 1, 5), words(1)),

@@ -17,7 +17,7 @@ def weighted(scores, value, mask):
 
 
 def average(query, key, value, mask=None):
-    """The plain average of the values that a query may attend to."""
+    """Gives each query the plain average of the values that it may attend to."""
     return weighted(0 * (query @ key.mT), value, mask)
 
 
@@ -30,6 +30,7 @@ def second_look(query, key, value, mask=None):
 
 
 def doubled(x):
+    """Doubles each number."""
     return 2 * x
 
 
@@ -38,10 +39,12 @@ def bent(x):
 
 
 def plus_one(x):
+    """Adds 1 to each number."""
     return x + 1
 
 
 def halved(x):
+    """Halves each number."""
     return x / 2
 
 

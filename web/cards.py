@@ -14,6 +14,7 @@ from faults.places import places
 from faults.probes import probes
 from judged import PAINTED, is_judged, panel_of
 from listings import line
+from missed import what_gets_past
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -23,7 +24,7 @@ from torch import Tensor
 from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.engine.cards import folded, folded_hints, html_text
 from transformer_lab.exercises.engine.comparing import show
-from transformer_lab.exercises.kinds import FindTheBug
+from transformer_lab.exercises.kinds import FindTheBug, WriteTheTest
 
 NEW_LINE = "\n"
 TO_DO = {  # by the kind of an exercise
@@ -89,7 +90,7 @@ def beginning(exercise: Exercise, stub: str) -> str:
 
 def writing(exercise: Exercise, stub: str) -> str:
     """The code that is handed out, after a question that can be answered before it is written, or with an example."""
-    if asked := which_is_right(exercise):
+    if asked := what_gets_past(exercise) if isinstance(exercise, WriteTheTest) else which_is_right(exercise):
         return f'{asked}<p class="then">Then write it, from this start</p>{beginning(exercise, stub)}'
     return beginning(exercise, stub) + example(exercise)
 

@@ -389,6 +389,24 @@ def test_a_result_is_chosen_by_a_press_and_by_keys_and_solves_nothing(page, site
     page.evaluate("() => localStorage.clear()")
 
 
+def test_what_gets_past_a_test_is_chosen_and_one_test_follows_the_other(page, site):
+    exercise = exercise_on(page, site, "06_the_transformer", "is_attention")
+    asked = exercise.locator(".which")
+    expect(asked.locator("visible=true").first).to_contain_text("what gets past a test?")
+    expect(asked.nth(1)).to_be_hidden()
+    first = asked.first
+    first.locator("label").filter(has_text="without batch").click()
+    expect(first.locator(".verdict").get_by_role("heading")).to_have_text(re.compile("This one is caught"))
+    first.locator("label").filter(has_text="not the ones that were used").click()
+    expect(first.locator(".verdict").get_by_role("heading")).to_have_text("Right")
+    expect(first.locator("blockquote")).to_contain_text("The weights come back, too")
+    first.get_by_role("button", name="Another test").click()
+    expect(asked.nth(1).get_by_role("radio").first).to_be_focused()
+    asked.nth(1).locator("label").filter(has_text="Keys are averaged").click()
+    expect(asked.nth(1).locator(".verdict").get_by_role("heading")).to_have_text("Right, at the first try")
+    page.evaluate("() => localStorage.clear()")
+
+
 def test_a_mask_is_painted_with_the_keyboard_and_with_the_pointer(page, site):
     exercise = exercise_on(page, site, "05_masking", "causal_mask")
     board = exercise.locator(".paint").first

@@ -1,9 +1,11 @@
-// Which result is right? One comes from the reference, the others from mistakes by name. A press is an answer; by keys,
+// Which result is right, or what gets past a test? A press is an answer; by keys,
 // arrows choose and Enter answers. Nothing is solved by it: the code is written in a notebook.
 
 import { element } from "./elements.js";
 import { record } from "./progress.js";
 import { capital, heading, toNotebook } from "./verdicts.js";
+
+const IS_QUESTION = "[data-which]";
 
 class Which {
   constructor(room) {
@@ -14,6 +16,7 @@ class Which {
     const folded = room.querySelector("details");
     this.said = new Map([...folded.querySelectorAll("[data-result]")].map((one) => [one.dataset.result, one]));
     folded.replaceWith(this.button, this.verdict);
+    room.hidden = Boolean(room.previousElementSibling?.matches(IS_QUESTION)); // one question after another
     room.onclick = (event) => {
       if (event.detail > 0 && event.target.matches("input")) this.answer();
     };
@@ -26,7 +29,7 @@ class Which {
 
   answer() {
     const chosen = this.fields.find((field) => field.checked);
-    if (!chosen) return this.verdict.replaceChildren(element("p", {}, "Choose a result first."));
+    if (!chosen) return this.verdict.replaceChildren(element("p", {}, "Choose one first."));
     const said = this.said.get(chosen.value);
     const isRight = "right" in said.dataset;
     chosen.closest("label").classList.add(isRight ? "right" : "miss");
@@ -45,10 +48,22 @@ class Which {
   // What is off in the others is marked, and a press still tells what each comes from.
   finish() {
     this.isFound = true;
-    this.room.querySelector(".which-note span").textContent = "Press another result to read what the check says of it.";
+    this.room.querySelector(".which-note span").textContent = "Press another one to read what is said of it.";
     this.room.classList.add("found");
-    this.next ??= toNotebook(this.card, "write");
+    this.next ??= this.another() ?? toNotebook(this.card, "write");
     this.verdict.append(element("p", { class: "exercise-ways" }, this.next));
+  }
+
+  // The way to the question that follows this one, if one does.
+  another() {
+    const room = this.room.nextElementSibling;
+    if (!room.matches(IS_QUESTION)) return null;
+    const go = () => {
+      room.hidden = false;
+      room.scrollIntoView({ block: "nearest" });
+      room.querySelector("input").focus({ preventScroll: true });
+    };
+    return element("button", { type: "button", class: "button primary", onclick: go }, "Another test");
   }
 }
 

@@ -7,9 +7,10 @@ its hints, and room for an answer that the page itself can judge, or the way to 
 import copy
 import re
 from collections import Counter
-from itertools import chain
+from itertools import chain, cycle
 
 from cards import panel
+from docutils.utils.smartquotes import educate_tokens
 from folds import fold, folded_because, html_of, to_predict
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
@@ -19,6 +20,7 @@ from transformer_lab.exercises import catalogue
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
 NEXT = re.compile(r"\s*^\*\*Next:\*\* (.*\]\(\d\d_\w+\.ipynb\).*)$", re.MULTILINE)
+QUIZ = re.compile(r"<details>.*?</details>", re.DOTALL)
 LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 ASKED = re.compile(r"\*\*(?:Exercise \d+|\d\d\.|Your turn\.)\*\*\s*(?:\([^)]*\)\.?\s*)?")
 SAID = re.compile(r"\s*\*\(\d+ minutes\)\*$|\s*Print the statement, `[\w.]+`, for the details\.")  # by the card itself
@@ -41,6 +43,7 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
         if cell.cell_type == "markdown":
             is_asked, told_of = "**Predict" in cell.source, []
             cell.source = with_paths_named(NEXT.sub("", cell.source))  # an SVG follows the theme of the page
+            cell.source = QUIZ.sub(lambda found: curly(found[0]), cell.source)
             cell.pop("attachments", None)
         elif found := CHECK.fullmatch(cell.source.strip()):
             number += 1
@@ -61,6 +64,12 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
                 cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
     page.cells = [cell for cell in page.cells if "exercise" not in cell.metadata and cell.source.strip()]
     return page
+
+
+def curly(html: str) -> str:
+    """HTML with the quotation marks of a printed page, as Sphinx sets them in Markdown, outside code and tags."""
+    parts = re.split(r"(<code>.*?</code>|<[^>]*>)", html, flags=re.DOTALL)
+    return "".join(educate_tokens(zip(cycle(("plain", "literal")), parts, strict=False), "q"))
 
 
 def taken_out(cells: list[NotebookNode]) -> str:

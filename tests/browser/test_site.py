@@ -150,6 +150,30 @@ def test_predictions_quizzes_and_hints_answer_the_keyboard(page, site):
         assert summary.evaluate("summary => summary.parentElement.open")
 
 
+def test_a_quiz_keeps_what_was_known_and_asks_the_rest_again(page, site):
+    page.goto(f"{site}lessons/04_residual_blocks.html")
+    page.evaluate("() => localStorage.clear()")
+    page.reload()
+    quiz = page.locator("#quiz")
+    known, questions = quiz.locator(".quiz-known"), quiz.locator("summary")
+    expect(known).to_contain_text("Answer each question in a sentence")
+    for i in range(5):
+        questions.nth(i).click()
+        card = quiz.locator("details").nth(i)
+        card.get_by_role("button", name="Not quite" if i in (1, 3) else "Yes").click()
+        if i < 4:
+            expect(questions.nth(i + 1)).to_be_focused()
+    expect(known).to_contain_text("You knew 3 of 5.")
+    expect(quiz.locator("[aria-pressed=true]")).to_have_count(5)
+    page.reload()
+    expect(known).to_contain_text("You knew 3 of 5.")
+    quiz.get_by_role("button", name="Ask me the other 2 again").click()
+    expect(questions.nth(1)).to_be_focused()
+    expect(quiz.locator("details.known")).to_have_count(3)
+    expect(known).to_contain_text("You knew 3 of 3.")
+    page.evaluate("() => localStorage.clear()")
+
+
 # ── exercises, answered and judged in the page ──
 
 

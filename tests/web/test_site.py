@@ -369,6 +369,19 @@ def test_a_long_function_is_folded_to_what_it_says_of_itself_unless_the_prose_sp
     assert "<details" not in with_lines(f"<p>Now <code>helper</code> counts.</p>{listing}")
 
 
+@pytest.mark.parametrize(
+    ("html", "set_"),
+    [
+        ('<p>A friend says: "That is why."</p>', "<p>A friend says: “That is why.”</p>"),
+        ("the block's <code>x['a']</code> it's", "the block’s <code>x['a']</code> it’s"),
+        ('"<b>one</b>" and <a href="x">two</a>', '“<b>one</b>” and <a href="x">two</a>'),
+    ],
+)
+def test_quotation_marks_of_a_quiz_are_those_of_a_printed_page(html, set_, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    assert importlib.import_module("lessons").curly(html) == set_
+
+
 def test_the_gallery_opens_with_a_wall_whose_drawings_lead_to_all_views(pages):
     html = pages["lessons/gallery"].html
     wall = html.partition('<div class="wall"')[2].partition("</div>")[0]

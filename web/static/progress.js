@@ -1,7 +1,7 @@
 // What a reader has done: which sections were read and which exercises solved. It stays in this browser.
 
 const KEY = "transformer-lab";
-const NOTHING = { exercises: {}, read: {}, predicted: {} };
+const NOTHING = { exercises: {}, read: {}, predicted: {}, quiz: {} };
 
 export function kept() {
   try {
@@ -46,7 +46,7 @@ export function bring(text) {
 
 // ── a lesson: which of its sections were read ──
 
-const lesson = document.querySelector(".rail a[aria-current]")?.dataset.knot;
+export const lesson = document.querySelector(".rail a[aria-current]")?.dataset.knot;
 const sections = [...document.querySelectorAll("article > section:not(.extras) > section, .closing > section")]; // without Extras
 
 // A section was read when nearly all of its blocks have stood in the window for as long as it takes to skim them. Whoever

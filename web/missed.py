@@ -107,7 +107,8 @@ def answers(one: Round) -> str:
     for letter, case in lettered(one):
         name, said = "This one is caught", "<p>The test says that it is wrong, and so it is.</p>"
         if case == one.missed:
-            name, said = "right", f"<p>The check says in full:</p><blockquote>{inline(one.test.explanation)}</blockquote>"
+            name = "right"
+            said = f"<p>The check says in full:</p><blockquote>{inline(one.test.explanation)}</blockquote>"
         right = " data-right" * (case == one.missed)
         rows.append(f'<li data-result="{letter}"{right}><p><b>{letter}: {name}</b></p>{said}</li>')
     return "".join(rows)

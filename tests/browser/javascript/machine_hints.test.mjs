@@ -27,6 +27,14 @@ test("a missing hyphen is said", () => {
   assert.deepEqual(hintsOn("two hundred and Twenty  one", tokenizer), ["Write “twenty-one” with a hyphen."]);
 });
 
+test("words of numbers that name none are said to be so, once they may be whole", () => {
+  const said = ["It has learned no number of this name, and answers all the same."];
+  for (const text of ["twenty thirty", "five thousand thousand", "hundred"])
+    assert.deepEqual(hintsOn(text, tokenizer), said, text);
+  for (const text of ["", "seven hundred and", "seven thousand,", "thirty-"])
+    assert.deepEqual(hintsOn(text, tokenizer), [], text);
+});
+
 test("what is too large, not whole, empty or no number is refused, and something else offered", () => {
   for (const text of ["1000000", "1 000 000", "1,000,000", "two million"])
     assert.deepEqual(refusalOf(text), {

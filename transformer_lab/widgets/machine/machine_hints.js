@@ -3,7 +3,7 @@
 //   hintsOn("twenty one", tokenizer) → ["Write “twenty-one” with a hyphen."]
 //   refusalOf("1000000") → { says: "That is too large: it has learned numbers below a million.", offer: "999 999" }
 
-import { TENS, UNITS } from "./computing/machine_numerals.js";
+import { TENS, UNITS, readEnglish } from "./computing/machine_numerals.js";
 
 const list = (words) => words.split(" ");
 const WORDS = new Set([
@@ -29,7 +29,11 @@ export function learnedNumbers({ encode }) {
 export function hintsOn(text, tokenizer) {
   if (!learnedNumbers(tokenizer)) return [];
   const apart = text.match(APART);
-  return apart ? [`Write “${apart.slice(1).join("-").toLowerCase()}” with a hyphen.`] : [];
+  if (apart) return [`Write “${apart.slice(1).join("-").toLowerCase()}” with a hyphen.`];
+  const goesOn = /(\band|-|,)\s*$/i.test(text) || !text.trim();
+  return goesOn || readEnglish(text) !== null
+    ? []
+    : ["It has learned no number of this name, and answers all the same."];
 }
 
 const LARGE = /\b[a-z]*illions?\b/i;

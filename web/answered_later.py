@@ -76,6 +76,7 @@ def rewards() -> str:
         line((340, y), (476, y), kind="dashed") + line((408, y - 11), (408, y + 11), kind="ink") for y in ys
     ) + seen(ring(x, y, 9, "amount" if x > 408 else "joint") for x, y in places)
     ends = word(340, 14, "worse", "label", "start") + word(476, 14, "better", "label", "end")
+    ends += word(54, 80, "add these", "label") + word(238, 14, "sums : answer", "label")
     return ways + asked + answers + scales + ends
 
 

@@ -184,6 +184,7 @@ def rewards() -> str:
         for y in ys
     )
     ends = word(340, 14, "worse", "label", "start") + word(476, 14, "better", "label", "end")
+    ends += word(54, 80, "add these", "label") + word(238, 14, "sums : answer", "label")
     return ways + asked + answers + scales + ends + seen(word(502, y, "?") for y in ys)
 
 

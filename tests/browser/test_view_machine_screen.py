@@ -1091,6 +1091,7 @@ def test_a_tour_on_a_phone_keeps_in_sight_what_it_speaks_of(touched):
             return part.top >= 0 && part.bottom <= card.top + 1 && card.bottom <= innerHeight + 1;
         }"""
         touched.wait_for_function(covered, arg=seen)
+        expect(touched.locator(".w-cursor")).to_have_count(int(step < 6))  # the part that it speaks of is framed
         on.tap()
 
 

@@ -50,7 +50,7 @@ export function tourOf({ begin, frame, cut, done, narrow = () => false }) {
     on.textContent = me.at === last ? "to the breakers" : "next";
     back.disabled = me.at === 0;
     me.button.setAttribute("aria-expanded", "true");
-    frame(part);
+    frame(narrow() && part === "positions" ? "reads" : part);
     on.focus();
   };
   // At the end the focus goes to the first breaker; a tour that is left before gives it back to what opened it.

@@ -19,6 +19,7 @@ SEEN = {  # by its kind, what is to be predicted, and what is after another of t
     "numbers": ("the numbers", "more numbers"),
     "words": ("what it says", "what else it says"),
 }
+PROSE = re.compile(r"\s*(?![-#>|<]|!\[|\$\$|```|\d+\. )")  # how a paragraph begins that is no list, heading or figure
 FEWEST = 4  # lines of a table's code that are worth folding
 # What a cell may call that only tells: whatever else it calls computes something, and so does arithmetic.
 TELLS = {
@@ -70,6 +71,34 @@ def to_predict(cell: NotebookNode, told_of: list[str]) -> str:
     line = f"{'Then' if told_of else 'Predict first, then'} see {SEEN[kind][kind in told_of]}"
     told_of.append(kind)
     return line
+
+
+def opening_with(cell: NotebookNode, below: str) -> str:
+    """Markdown of which what tells the answer is in sight only once the output of the cell above it is open.
+
+    That is its first paragraph, and what stands before the last one that repeats a number of the output. A sentence
+    that leads on to what follows stays in sight.
+    """
+    numbers = said_in("".join(output.get("text", "") for output in cell.outputs))
+    paragraphs = below.split("\n\n")
+    ends = next(
+        (at for at, one in enumerate(paragraphs) if not PROSE.match(one) or "**Predict" in one), len(paragraphs)
+    )
+    telling = [at for at in range(ends) if at == 0 or said_in(paragraphs[at]) & numbers]
+    if not telling:
+        return below
+    *told, last = paragraphs[: telling[-1] + 1]
+    rest = paragraphs[telling[-1] + 1 :]
+    if last.endswith(":"):
+        *said, leads = re.split(r"(?<=[.!?)])\s", last)
+        last, rest = " ".join(said), [leads, *rest]
+    told = [*told, last] if last else told
+    return "\n\n".join(['<div class="told-below">', *told, "</div>", *rest]) if told else below
+
+
+def said_in(text: str) -> set[str]:
+    """The numbers of a text that are more than a digit."""
+    return set(re.findall(r"\d+(?:[.,]\d+)+|\d{2,}", text))
 
 
 def html_of(cell: NotebookNode) -> str:

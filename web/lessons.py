@@ -7,11 +7,11 @@ its hints, and room for an answer that the page itself can judge, or the way to 
 import copy
 import re
 from collections import Counter
-from itertools import chain, cycle
+from itertools import chain, cycle, pairwise
 
 from cards import panel
 from docutils.utils.smartquotes import educate_tokens
-from folds import fold, folded_because, html_of, to_predict
+from folds import fold, folded_because, html_of, opening_with, to_predict
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
@@ -63,6 +63,9 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
             if has_view(cell):
                 cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
     page.cells = [cell for cell in page.cells if "exercise" not in cell.metadata and cell.source.strip()]
+    for cell, below in pairwise(page.cells):
+        if "hide-output" in cell.metadata.get("tags", []) and below.cell_type == "markdown":
+            below.source = opening_with(cell, below.source)
     return page
 
 

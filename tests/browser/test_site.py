@@ -150,6 +150,16 @@ def test_predictions_quizzes_and_hints_answer_the_keyboard(page, site):
         assert summary.evaluate("summary => summary.parentElement.open")
 
 
+def test_what_tells_an_answer_is_seen_once_the_answer_is_open(page, site):
+    page.goto(f"{site}lessons/07_training.html")
+    told = page.locator(".told-below").filter(has_text="After 40 steps the score is nearly perfect")
+    expect(told).to_be_hidden()
+    cell = page.locator(".cell:has(+ .told-below)").filter(has_text="Predict first, then see the numbers")
+    for one in cell.locator("summary").all():
+        one.click() if one.is_visible() else None
+    expect(told).to_be_visible()
+
+
 def test_a_quiz_keeps_what_was_known_and_asks_the_rest_again(page, site):
     page.goto(f"{site}lessons/04_residual_blocks.html")
     page.evaluate("() => localStorage.clear()")

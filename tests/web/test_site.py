@@ -323,6 +323,41 @@ def test_what_is_to_be_predicted_is_folded(pages):
     assert "Predict first" in before.rpartition("<details")[2]
 
 
+@every_lesson
+def test_no_number_of_an_answer_that_is_folded_stands_open_in_the_prose_below_it(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    folds, lessons = importlib.import_module("folds"), importlib.import_module("lessons")
+    for cell, below in pairwise(lessons.as_page(stored(name), name).cells):
+        if "hide-output" not in cell.metadata.get("tags", []) or below.cell_type == "code":
+            continue
+        answer = folds.said_in("".join(output.get("text", "") for output in cell.outputs))
+        _, is_folded, after = below.source.rpartition("\n\n</div>")
+        first = (after if is_folded else below.source).strip().partition("\n\n")[0]
+        if folds.PROSE.match(first) and "**Predict" not in first and not first.endswith(":"):
+            assert is_folded
+            assert not folds.said_in(first) & answer, first
+
+
+@pytest.mark.parametrize(
+    ("below", "folded"),
+    [
+        ("It falls.\n\nThen 12.5 rises.\n\nAnd so on.", ["It falls.", "Then 12.5 rises."]),
+        ("It falls. Why? We look closer:", ["It falls. Why?"]),
+        ("We look closer:", []),
+        ("## A heading\n\nIt is 12.5.", []),
+        ("It falls. **Predict** what comes next.", []),
+    ],
+)
+def test_what_is_folded_with_an_answer_ends_where_something_else_begins(below, folded, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    cell = new_code_cell("", outputs=[new_output("stream", text="loss 12.5\n")])
+    said = importlib.import_module("folds").opening_with(cell, below)
+    assert (
+        re.sub(r"\s+", " ", said.replace("</div>", "").replace('<div class="told-below">', "")).split() == below.split()
+    )
+    assert (said.partition("</div>")[0].split("\n\n")[1:-1] if folded else said) == (folded or below)
+
+
 def test_of_two_outputs_that_are_predicted_at_once_each_says_what_it_is(pages):
     said = re.findall(r"<p[^>]*>((?:Predict first, then|Then) see [^<]+)</p>", pages["lessons/07_training"].html)
     assert said.count("Then see the figure") == 1

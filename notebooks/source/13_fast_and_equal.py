@@ -225,7 +225,7 @@ exercises.attention_backward.check(attention_backward)
 # %% [markdown]
 # ## Look
 #
-# Now watch the tiles walk over the scores of eight words, from the middle of their way on. Only the framed tile lies on the desk, which is fast memory, and beside each row stand the numbers $m$ and $\ell$ that its query remembers. The pale scores on the large sheet are drawn for you alone and never lie in memory at once; a tick says that a tile has been read and that its scores have been dropped. Answer the question, then press play, or step with the keys *n* and *p*, and watch the factor × whenever a larger score comes. Afterwards choose another size of tile, and hide the future.
+# Now watch the tiles walk over the scores of eight words; when the picture opens, they are halfway through. Only the framed tile lies on the desk, which stands for fast memory, and beside each row stand the numbers $m$ and $\ell$ that its query remembers. The pale scores on the large sheet are drawn for you alone and never lie in memory at once; a tick says that a tile has been read and that its scores have been dropped. Answer the question, then press play, or step with the keys *n* and *p*, and watch the factor × whenever a larger score comes. Afterwards choose another size of tile, and hide the future.
 
 # %%
 from transformer_lab import widgets
@@ -492,12 +492,12 @@ for name, one in models.items():
     print(f"{name}: {numbers / 1e6:.2f} million weights, {1000 * one_token[name]:.1f} ms a token")
 assert one_token["a ninth of its width"] > 0.2 * one_token["the code model"]
 # %% [markdown]
-# With one weight in seventy, a pass still takes about half as long (0.4 to 0.75 of the time on our processors, and on a GPU just as long). So the calls are about half of what one token costs, or more, and eight tokens share them. (They share more than that. If they had nothing but the calls in common, and these were 0.6 of a pass, they would take 8 − 7 · 0.6 or 3.8 times as long as one. Their products cost less for each token, too, as with the small matrix.) Whatever it is that they share, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
+# With one weight in seventy, a pass still takes about half as long (0.4 to 0.75 of the time on our processors, and on a GPU just as long). So the calls are about half of what one token costs (at most what the narrow model takes, since it does some arithmetic, too), and eight tokens share them. (They share more than that. If they had nothing but the calls in common, and these were 0.6 of a pass, they would take 8 − 7 · 0.6 or 3.8 times as long as one. Their products cost less for each token, too, as with the small matrix.) Whatever it is that they share, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
 
 # %% [markdown]
 # ## A draft that changes nothing
 #
-# In **speculative decoding** a **draft**, some cheap model, proposes a few tokens, here four, each drawn from the draft's own distribution $q$. The model reads all of them in one pass, which gives its distribution $p$ at each of the four places and at the one behind them. A token $x$ is kept with probability $\min(1, p(x)/q(x))$. At the first token that is rejected, another one is drawn in its place, so that what was missing is made up for, and the rest of the draft is thrown away. If none is rejected, the model adds one token of its own. By hand, with a vocabulary of three:
+# In **speculative decoding** a **draft**, some cheap model, proposes a few tokens, here four, each drawn from the draft's own distribution $q$. The model reads all of them in one pass, which gives its distribution $p$ at each of the four places and at the one behind them. A token $x$ is kept with probability $\min(1, p(x)/q(x))$. At the first token that is rejected, another one is drawn in its place, from a distribution that we shall work out in a moment, and the rest of the draft is thrown away. If none is rejected, the model adds one token of its own. By hand, with a vocabulary of three:
 
 # %%
 p, q = torch.tensor([0.5, 0.3, 0.2]), torch.tensor([0.8, 0.1, 0.1])
@@ -624,7 +624,7 @@ for name in ("table", "small model"):
     print(f"{name}: written {times['alone'] / times[name]:.1f} times as fast as by the model alone")
 assert times["table"] < times["small model"]
 # %% [markdown]
-# With the table, these texts were written faster in all of our runs, 1.3 to 1.7 times as fast as without. With the small model the writing became *slower*. Its guesses are better, but each of them costs more than half of a pass. It has 0.6 times as many weights as the model, but three layers for the model's four, and so three quarters of the calls to pay for. So a draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
+# With the table, these texts were written faster in all of our runs, 1.3 to 1.7 times as fast as without. With the small model the writing became *slower*. Its guesses are better, but each of them costs more than half of a pass. It has 0.6 times as many weights as the model, but three layers for the model's four, and so three quarters of the calls to pay for. So a draft has to be cheap as well as right. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
 
 # %% [markdown]
 # Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character is never rejected. Answer the question, and step through what happened:
@@ -632,7 +632,7 @@ assert times["table"] < times["small model"]
 # %%
 widgets.speculation(four_texts(table)[0], characters.symbols).ask("13 stands")
 # %% [markdown]
-# **Exercise 6** (predict; 10 minutes, medium). In each round `n_draft` tokens are drafted. Each of them, if it comes to be judged, stands with probability `acceptance`. The first that is rejected is replaced, and those after it are thrown away. If none is rejected, one more is written for nothing. How many tokens does a round write, on average?
+# **Exercise 6** (predict; 10 minutes, medium). In each round `n_draft` tokens are drafted. Each of them, if it comes to be judged, stands with probability `acceptance`. The first that is rejected is replaced, and those after it are thrown away. If none is rejected, one more is written at no extra cost. How many tokens does a round write, on average? (This is not the share printed above, which also counts the characters that were thrown away before they were judged, and is therefore lower.)
 
 # %% exercise="tokens_per_pass"
 def tokens_per_pass(acceptance, n_draft):
@@ -647,7 +647,7 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # - In the backward pass the weights are made again from their scores and one log-sum-exp for each row.
 # - An operation under the slope of the roofline may wait for memory, or for something else. Change only the suspect, and measure again.
 # - A draft decides how fast a text is written, and never how likely it is, if rejections draw from what is missing.
-# - A draft must be cheap first and right second: count its passes beside the model's.
+# - A draft must be cheap as well as right: count its passes beside the model's.
 
 # %% [markdown]
 # ## Quiz
@@ -673,7 +673,7 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # %% [markdown]
 # ## Extra: weights in 8 bits
 #
-# Everything so far left the results equal. There is another way to make a model cheaper, which does not: store its weights with fewer bits. Each row of a matrix becomes whole numbers from −127 to 127 and one scale, the row's largest absolute entry divided by 127. No weight is then off by more than half a scale. By hand:
+# Everything so far left the results equal: the numbers up to rounding, and the texts in their probabilities. There is another way to make a model cheaper, which does not: store its weights with fewer bits. Each row of a matrix becomes whole numbers from −127 to 127 and one scale, the row's largest absolute entry divided by 127. No weight is then off by more than half a scale. By hand:
 
 # %%
 row = torch.tensor([0.50, -1.27, 0.013, 0.004])

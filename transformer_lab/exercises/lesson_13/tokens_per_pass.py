@@ -24,8 +24,8 @@ def pass_case(acceptance: float, n_draft: int) -> Case:
 
     In each round `n_draft` tokens are drafted. Suppose that each of them, if it comes to be judged, stands with
     probability `acceptance`, from 0 to 1, both included, whatever the others do. The first that is rejected is
-    replaced by another token, and those after it are thrown away. If none is rejected, one more token is written for
-    nothing. Return the mean number of tokens that a round writes.
+    replaced by another token, and those after it are thrown away. If none is rejected, one more token is written at
+    no extra cost. Return the mean number of tokens that a round writes.
 
     Work it out on paper first: with one drafted token, then with two.
     """,
@@ -76,7 +76,7 @@ def without_the_model_s_own(acceptance, n_draft):
 
 
 @tokens_per_pass.mistake(
-    "You leave out the token that is written for nothing when all drafted ones stand: up to n_draft + 1 are written."
+    "You leave out the token that comes at no extra cost when all drafted ones stand: up to n_draft + 1 are written."
 )
 def nothing_for_nothing(acceptance, n_draft):
     return sum(acceptance**i for i in range(n_draft)) + 0.0

@@ -16,6 +16,7 @@ from transformer_lab.training import load_checkpoint
 
 SENTENCE = "thirty-four thousand and twenty-one"
 SIZES = {"desk": (1400, 900), "phone": (390, 844)}
+MEDIUM = (900, 800)
 PAGE = """<!doctype html><meta charset=utf-8><meta name=viewport content="width=device-width">
 <body style="margin: 0; background: {paper}; color: {ink}"><div style="height: 52px"></div>
 <div style="padding: 0 {side}px" {owner}>{html}</div>"""
@@ -713,19 +714,17 @@ PICTURE_TOP = """() => {
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_picture_of_all_matrices_comes_first(browser, address, size):
-    """A row of controls, where to begin and, on a desk, the legend stand above it; a phone pulls it sideways."""
+    """A row of controls, where to begin and the legend stand above it; a phone pulls it sideways."""
     page = opened(browser, f"{address}/light.html", size)
     page.get_by_role("button", name="every matrix").click()
     pan = page.locator(".tl-pan")
     expect(pan).to_be_visible()
-    assert page.evaluate(PICTURE_TOP) <= (140 if size == "desk" else 430)
+    assert page.evaluate(PICTURE_TOP) <= (140 if size == "desk" else 290)
     expect(page.locator(".tl-strip")).to_be_visible(visible=size == "phone")
     box = pan.bounding_box()
-    # A phone has the whole, small, with the three places in it, and each place large, over the map.
-    seen = (
-        [pan] if size == "desk" else [page.locator(".tl-strip"), *page.locator(".tl-route canvas, .tl-strip b").all()]
-    )
-    assert len(seen) == (1 if size == "desk" else 7)
+    # A phone has the whole, small, with the three places in it, over the map.
+    seen = [pan] if size == "desk" else page.locator(".tl-strip, .tl-strip b").all()
+    assert len(seen) == (1 if size == "desk" else 4)
     for one in seen:
         place = one.bounding_box()
         assert place["y"] + place["height"] <= SIZES[size][1]
@@ -750,14 +749,29 @@ def test_the_picture_of_all_matrices_comes_first(browser, address, size):
     page.close()
 
 
+def test_from_a_small_window_on_the_whole_map_is_in_sight_and_a_part_has_its_controls_in_one_row(browser, address):
+    page = opened(browser, f"{address}/light.html")
+    page.set_viewport_size(dict(zip(("width", "height"), MEDIUM, strict=True)))
+    page.get_by_role("button", name="every matrix").click()
+    expect(page.locator(".tl-strip")).to_be_hidden()
+    assert page.locator(".tl-pan").evaluate("one => one.scrollWidth <= one.clientWidth")
+    mark = page.locator(".tl-beads u").bounding_box()
+    assert mark["y"] + mark["height"] < 800
+    page.mouse.click(mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2)
+    rows = page.locator(".tl-lead .tl-rows button, .tl-back button:visible")
+    tops = rows.evaluate_all("all => all.map(one => [one.closest('.tl-back') !== null, one.offsetTop])")
+    assert len({(head, top) for head, top in map(tuple, tops)}) == 2
+    page.keyboard.press("Escape")
+    expect(page.locator(".tl-pan")).to_be_visible()
+    expect(page.locator(".tl-beads u")).to_have_count(0)
+    page.close()
+
+
 def test_the_map_names_three_places_to_begin_and_a_press_opens_each(sized):
     sized.get_by_role("button", name="every matrix").click()
     places = sized.get_by_role("group", name="three places to begin")
     one, look, end = (sized.locator(".tl-route button").nth(i) for i in range(3))
-    says = (
-        "Every number behind “ein”, from left to right."
-        " A row is a word: bars are its numbers, amber squares are words it looks at."
-    )
+    says = "Every number behind “ein”, from left to right. Press a matrix or a word."
     expect(sized.locator(".tl-whole")).to_have_text(says)
     expect(places).to_be_visible()
     expect(sized.locator(".tl-pan .tl-beads b")).to_have_text(["1", "2", "3"])

@@ -86,8 +86,16 @@ test("a strip fills its width in bands of one height, and each point of it has a
   }
 });
 
-test("on a page a part is wide enough for its name", () => {
-  for (const width of [320, 876, 1376])
+test("a page from 800 pixels on holds the whole", () => {
+  for (const width of [800, 846, 1100]) {
+    const plan = layoutOf({ boxes, width, rows: [8, 7], labels: 118 });
+    assert.equal(plan.width, width);
+    plan.items.forEach((item) => assert.ok(item.width >= 20, `${item.part.title}: ${item.width}`));
+  }
+});
+
+test("where one scrolls a part is wide enough for its name", () => {
+  for (const width of [320, 780, 1376])
     for (const { box, part, width: wide } of layoutOf({ boxes, width, rows: [6, 5] }).items)
       assert.ok(!part.thumb || wide >= (box.kind === "feed" ? 70 : 44) - 1e-9, `${box.title}: ${wide}`);
 });

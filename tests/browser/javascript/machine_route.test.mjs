@@ -29,7 +29,7 @@ test("it follows the word that is written: what is read, where it looks, and how
   const { state, look, title, buttons } = shown({ at: 1 });
   const share = Math.max(...look.shares);
   const [read, written] = [look.names.source[look.shares.indexOf(share)], look.names.written[1]].map(bare);
-  assert.match(title, new RegExp(`^Every number behind “${written}”, from left to right. A row is a word: `));
+  assert.match(title, new RegExp(`^Every number behind “${written}”, from left to right. Press a matrix or a word.$`));
   const sure = state.run.steps[1][state.run.target[1]].toFixed(2);
   assert.deepEqual(
     buttons.map((one) => one.textContent),

@@ -35,7 +35,7 @@ function drawn() {
 
 test("it says which part is under the cursor", () => {
   const { state, key, says } = drawn();
-  assert.match(says(), /^Press a word to follow it, a matrix/);
+  assert.match(says(), /^A row is a word: bars are its numbers/);
   key("End");
   assert.equal(says(), "linear & softmax.");
   state.change({ off: new Set(["src_embedding.positions"]) });
@@ -75,6 +75,23 @@ test("the places to begin have their numbers over their parts, at the right and 
     const up = key === "src_embedding.tokens" ? 30 : 16; // "word" and "place" leave no room beside them
     assert.ok(parseFloat(steps[i].style.left) > x + 60 && parseFloat(steps[i].style.top) === y - up);
   });
+});
+
+test("until a part is opened the matrix of the first band that looks most is marked", () => {
+  const { state, sketch, change, beads } = drawn();
+  const marks = () => beads.querySelectorAll("u");
+  const row = state.shares().indexOf(Math.max(...state.shares()));
+  const most = ({ part }) => Math.max(...state.run.at.get(part.thumb).rows[row]);
+  const { items } = sketch.node.layout;
+  const heads = items.filter(
+    ({ side, part }) => side === "encoder" && part.thumb?.includes("layers.0.self_attention.weights"),
+  );
+  const [mark] = marks();
+  const marked = items.find(({ x, y }) => `${x}px` === mark.style.left && `${y}px` === mark.style.top);
+  assert.ok(heads.length > 1);
+  heads.forEach((one) => assert.ok(most(marked) >= most(one)));
+  change({ at: 1 });
+  assert.equal(marks().length, 1);
 });
 
 test("the names have the room that the longest of them needs", () => {

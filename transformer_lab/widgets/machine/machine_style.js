@@ -13,7 +13,6 @@ export const STYLE = `
   font: inherit; color: inherit; background: transparent; border: 1px solid var(--tl-line); border-radius: 4px;
   padding: 1px 6px; min-height: 26px; box-sizing: border-box;
 }
-.tl-machine .tl-route canvas { display: none; }
 .tl-machine .tl-tokens button { cursor: pointer; min-width: 26px; }
 .tl-machine .tl-zoom .tl-back .tl-writes { flex: 1; min-width: 0; }
 .tl-machine .tl-zoom :is(.tl-writes, .tl-rows) { overflow-x: auto; padding-right: 20px;
@@ -106,6 +105,8 @@ export const STYLE = `
   color: var(--tl-soft); font-size: 13px; min-height: 1.4em; line-height: 1.4; max-width: none;
 }
 .tl-machine .tl-beads { position: absolute; inset: 0; pointer-events: none; }
+.tl-machine .tl-beads u { position: absolute; outline: 3px solid var(--tl-amber); border-radius: 4px; }
+.tl-machine .tl-acts u { display: none; }
 .tl-machine .tl-beads i {
   position: absolute; width: 10px; height: 10px; border-radius: 5px; background: var(--tl-ink); opacity: 0;
 }
@@ -128,9 +129,9 @@ export const STYLE = `
   .tl-machine .tl-zoom .tl-back { flex-wrap: wrap; gap: 4px 8px; margin: 2px 0; }
   .tl-machine .tl-zoom .tl-back button { padding: 4px 8px; min-height: 40px; }
   .tl-machine.tl-view .tl-whole { font-size: 14px; }
-  .tl-machine .tl-route { display: grid; gap: 4px; flex: 1; margin-bottom: 8px; }
-  .tl-machine .tl-zoom .tl-route button { flex-wrap: wrap; padding: 0; gap: 4px 8px; min-height: 40px; }
-  .tl-machine .tl-route span { flex: 1 0 calc(100% - 30px); }
+  .tl-machine .tl-route { overflow-x: auto; scrollbar-width: none; min-width: 0; padding-right: 32px;
+    mask: linear-gradient(90deg, #000 calc(100% - 32px), #0000); }
+  .tl-machine .tl-zoom .tl-route button { flex: none; padding: 0; min-height: 40px; }
   .tl-machine .tl-acts :is(.tl-route, .tl-beads b, .tl-one-row:not(:has(> .tl-bar:not([hidden]), .tl-gone))) {
     display: none;
   }
@@ -155,7 +156,6 @@ export const STYLE = `
   .tl-machine .tl-one-row .tl-chips { flex: 1 0 100%; }
   .tl-machine .tl-key-of { order: 1; white-space: normal; flex: 1; }
   .tl-machine .tl-words { box-shadow: 4px 0 6px var(--tl-paper); }
-  .tl-machine .tl-route canvas { display: block; margin-left: 26px; }
   .tl-machine :is(.tl-back, .tl-stack) .tl-long, .tl-machine .tl-writes i { display: none; }
   .tl-machine .tl-zoom .tl-back .tl-writes { order: 1; flex-basis: 100%; gap: 0; }
   .tl-machine .tl-tip { display: none; }

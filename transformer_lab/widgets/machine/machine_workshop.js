@@ -203,7 +203,6 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
     sketch.paint(seen);
     if (!now.zoomed) me.pictured = { says: route.says(look.names.written), draw: sketch.draw };
-    if (sketch.narrow() && !route.node.hidden && !now.mode) route.paint(look);
     const shown = right.hidden ? shut(at.part.tabs[now.tab], run) : open(at, look.names);
     const opened = now.zoomed && now.open;
     if (grows) grow(grows);

@@ -9,12 +9,13 @@ export const [HEAD, BETWEEN] = [33, 12]; // over a band: the layer's name and th
 // Under a band; between bands; before a self-attention; between boxes and between parts; for the memory's line.
 const LARGE = { head: HEAD, foot: 15, gap: 11, ahead: 30, between: BETWEEN, pad: 4, right: 12 };
 const SMALL = { head: 2, foot: 2, gap: 4, ahead: 7, between: 7, pad: 1, right: 3 };
-const LEAST = 44; // pixels of a part, from which on a page scrolls
+const LEAST = 44; // pixels of a part, from which on a page scrolls, if it has less than FITS
+const FITS = 800;
 const LIT = 33; // pixels of a row that is followed: two lines of words
 const AIR = [98, 113]; // pixels of all rows but that one, if each is to have room: on a phone, and elsewhere
 export const LINE = 14; // pixels from which on a row has its word
 
-const sizeOf = ({ kind }, { thumb }) => (thumb ? ({ feed: 1.6, output: 2.2 }[kind] ?? 1) : 0);
+const sizeOf = ({ kind }, { thumb }) => (thumb ? ({ embedding: 1.3, feed: 1.6, output: 2.2 }[kind] ?? 1) : 0);
 const shown = ({ parts }) => parts.filter(({ thumb }) => thumb);
 const sumOf = (all, f) => all.reduce((sum, one) => sum + f(one), 0);
 const isSelf = ({ kind, title }) => kind === "attention" && title.endsWith("self-attention");
@@ -46,7 +47,7 @@ export function layoutOf({ boxes, width: room, rows, lit = {}, labels = 0, small
   const row = small ? small / (most + 1.5) : Math.min(28, Math.max(6, AIR[narrow ? 0 : 1] / (most - 1 || 1)));
   const bands = ["encoder", "decoder"].flatMap((side) => bandsOf(boxes, side));
   const widest = Math.max(...bands.map(({ all }) => sizesIn(all) * LEAST + gapsIn(all)));
-  const width = small ? room : Math.max(room, labels + widest + right);
+  const width = small || room >= FITS ? room : Math.max(room, labels + widest + right);
   let y = 0;
   for (const band of bands) {
     const n = rows[band.side === "encoder" ? 0 : 1];

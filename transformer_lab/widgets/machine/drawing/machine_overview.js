@@ -59,13 +59,16 @@ function paintLayers(context, { side, boxes, slab }, small) {
 
 function paintBox(context, { box, x, width, parts }, { top }, look) {
   Object.assign(context, { fillStyle: NOW.ink, font: SMALL, textAlign: "left", textBaseline: "middle" });
-  for (const [title, left] of titlesOf(box, { x, parts })) context.fillText(title, left, top - 8);
+  const end = x + width + (box.kind === "attention" ? -30 : 8);
+  const fits = (text, left) => left + context.measureText(text).width < end;
+  for (const [title, left] of titlesOf(box, { x, parts }))
+    context.fillText(fits(title, left) ? title : title.split(/[ -]/)[0], left, top - 8);
   context.fillStyle = NOW.soft;
   const [does, from] = [DOES[box.title], x + context.measureText(box.title).width + 7];
-  if (does && from + context.measureText(does).width < x + width - 28) context.fillText(does, from, top - 8);
+  if (does && fits(does, from)) context.fillText(does, from, top - 8);
   const [{ part, y, height }] = parts;
   if (box.kind === "embedding")
-    context.fillText(`${look.run.at.get(part.thumb).rows[0].length} numbers each`, x, y + height + 10);
+    context.fillText(`${look.run.at.get(part.thumb).rows[0].length} numbers`, x, y + height + 10);
   if (box.kind === "attention" && box.title.endsWith("self-attention"))
     paintLooks(context, { ...look, x, weights: look.looks(box)[look.lit] ?? [] });
   paintParts(context, { parts }, null, look);

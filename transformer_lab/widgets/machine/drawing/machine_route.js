@@ -1,19 +1,17 @@
 // Where a reader begins in the map of all matrices: the way of the word that is being written, in three places, each
 // of which a press opens. The map has their numbers, too.
-// On a phone each has its picture under it: the numbers of the word, where it looks, and how sure it is.
+// On a phone they are one line, which is swiped.
 //   const route = routeOf({ state, machine, open, outcome });  // open(key of a part); outcome(run), what it says
 //   route.show({ names, shares, hint })
 
-import { paintWaves, paintWritten } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
 import { tell } from "../screen/weave_foot.js";
-import { NOW, SANS } from "../../shared/palette.js";
-import { amounts, button, canvas, css, element } from "../../shared/ui.js";
+import { button, element } from "../../shared/ui.js";
 
-const ROWS = "A row is a word: bars are its numbers, amber squares are words it looks at.";
+export const ROWS = "A row is a word: bars are its numbers, amber squares are words it looks at.";
+const PRESS = "Press a matrix or a word.";
 const MARKS = "Purple marks: the taller, the more changed.";
 const ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
-const HIGH = 28; // pixels of a picture
 
 export const stopsOf = (n_layers) => [
   ...["src_embedding.tokens", `decoder.layers.${n_layers - 1}.cross_attention.head.0`, "to_logits"],
@@ -30,7 +28,7 @@ export function mostLost({ run, intact }) {
 // What is shown or what to press, or, once something is changed, what that does to what is said.
 const titleOf = (state, names, outcome, hint) => {
   const { run, intact, now } = state;
-  if (run === intact) return hint || `Every number behind “${bare(names[now.at])}”, from left to right. ${ROWS}`;
+  if (run === intact) return hint || `Every number behind “${bare(names[now.at])}”, from left to right. ${PRESS}`;
   const [before, after] = [intact, run].map(outcome);
   const [id, more] = [...now.off];
   const part = id && `out this ${state.partOf(id).path.at(-1).replace(/ \d+$/, "")}`;
@@ -55,10 +53,8 @@ const sureOf = ({ run, intact, now: { at } }, names) => {
 export function routeOf({ state, machine, open, outcome }) {
   const stops = stopsOf(machine.n_layers).map((key, i) => {
     const [says, one] = [element("span"), button("", () => open(key))];
-    const picture = canvas("", { keys: false });
-    picture.node.setAttribute("aria-hidden", "true");
     one.append(element("i", {}, `${i + 1}`), says);
-    return { key, one, says, picture };
+    return { key, one, says };
   });
   const title = element("p", { class: "tl-whole", "aria-live": "polite" });
   const all = { class: "tl-route", role: "group", "aria-label": "three places to begin" };
@@ -74,34 +70,10 @@ export function routeOf({ state, machine, open, outcome }) {
     [...texts, `${written} is written, ${sure} sure`].forEach((text, i) => tell(stops[i].says, text));
     for (const { key, one } of stops) one.setAttribute("aria-pressed", zoomed && key === seen);
   };
-  // The pictures, each as wide as its place; none where there is no room for them.
-  const paint = ({ names, shares }) => {
-    for (const { one, picture } of stops) if (!picture.node.isConnected) one.append(picture.node);
-    const wide = node.clientWidth - 28;
-    const { run, now } = state;
-    const [read, row] = [shares.indexOf(Math.max(...shares)), [{ y: 0, high: HIGH }]];
-    const one = { rows: row, lit: 0, replaced: [null], names: { written: [names.written[now.at]] } };
-    const [waves, looks, sure] = stops.map(({ picture }) => picture.resize(wide, HIGH));
-    const numbers = [run.at.get("src_embedding.tokens")?.rows[read] ?? []];
-    paintWaves(waves, "", { x: 0, width: wide }, { ...one, run: { at: new Map([["", { rows: numbers }]]) } });
-    const each = wide / shares.length;
-    Object.assign(looks, { font: `12px ${SANS}`, textAlign: "center" });
-    shares.forEach((share, s) => {
-      looks.fillStyle = css(amounts(share));
-      looks.fillRect(s * each, 0, each - 1, 12);
-      looks.fillStyle = NOW.ink;
-      looks.fillText(bare(names.source[s]), (s + 0.5) * each, HIGH - 4, 1.2 * each);
-    });
-    paintWritten(
-      sure,
-      { x: 0, width: wide },
-      { ...one, run: { target: [run.target[now.at]], steps: [run.steps[now.at]] } },
-    );
-  };
   // What a picture of the map says, over it and under it.
   const says = (written) => [
-    titleOf(state, written, outcome, "").replace(` ${ROWS}`, ""),
+    titleOf(state, written, outcome, "").replace(` ${PRESS}`, ""),
     state.run === state.intact ? ROWS : `${ROWS} ${MARKS}`,
   ];
-  return { node, title, show, paint, says };
+  return { node, title, show, says };
 }

@@ -5,6 +5,7 @@
 
 import { LINE, layoutOf, neighbour, partAt } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
+import { ROWS } from "./machine_route.js";
 import { stepsIn, stripOf } from "./machine_strip.js";
 import { SMALL, topOf } from "./machine_thumbs.js";
 import { bare } from "../weave/weave_layout.js";
@@ -15,7 +16,6 @@ import { NOW, SERIF } from "../../shared/palette.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
 
 const [NARROWEST, LOOKED] = [280, 84]; // pixels of the drawing, and of “looked at 0.65”
-const HINT = "Press a word to follow it, a matrix to look into it.";
 
 export function sketchOf({ state, machine, change, press, follow: pick }) {
   const says = readout();
@@ -32,10 +32,12 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
   let [plan, half] = [null, 0]; // how wide it was when last in sight: out of sight JupyterLab gives it no width
   let follow = false; // whether the page scrolls to the part under the cursor
   let [listed, shown, opened, last] = ["", "", "", null];
+  let fresh = true; // until a part is opened one of them is marked
 
   const paint = (look) => {
     const lit = litIn(state, look.shares);
     last = { ...look, ...seen(state, machine), lit };
+    if (state.now.zoomed && fresh) [fresh, listed] = [false, " "];
     if (!room.hidden) paintMap(last);
     strip.show(last);
   };
@@ -64,7 +66,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     const cursor = now.cursor === null ? null : plan.items[now.cursor];
     paintMachine(context, plan, { ...look, cursor });
     listWords(look);
-    says.say(cursor ? sayPart(cursor) : look.hint || HINT);
+    says.say(cursor ? sayPart(cursor) : look.hint || ROWS);
     toSight(now);
     spot.hidden = !cursor;
     if (cursor) placeSpot(cursor);
@@ -120,14 +122,24 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       return bead;
     });
     const steps = stepsIn(plan, machine);
-    runs.replaceChildren(...beads, ...steps);
+    const call = fresh ? [markOf(lit.encoder)] : [];
+    runs.replaceChildren(...beads, ...steps, ...call);
     if (still()) return;
-    const call = [{ scale: 1 }, { scale: 1.3 }, { scale: 1 }];
-    if (begins) steps[0].animate(call, { duration: 1200, iterations: 4 });
+    if (begins) call[0]?.animate({ outlineOffset: ["0px", "9px", "0px"] }, { duration: 1200, delay: 400 });
     plan.bands.forEach(({ left, right }, i) => {
       const way = [{ opacity: 1 }, { opacity: 1, translate: `${right - left - 10}px` }];
       beads[i].animate(way, { duration: 700, delay: 700 * i });
     });
+  };
+  // Around the matrix of the first band that looks most, of those in sight: one that is worth a press.
+  const markOf = (row) => {
+    const most = ({ part }) => Math.max(...state.run.at.get(part.thumb).rows[row]);
+    const heads = plan.bands[0].boxes.flatMap(({ parts }) => parts.filter(({ part }) => /weights/.test(part.thumb)));
+    const seen = heads.filter(({ x, width }) => x + width < half - 40);
+    const { x, y, width, height } = (seen[0] ? seen : heads).reduce((a, b) => (most(b) > most(a) ? b : a));
+    const mark = element("u");
+    Object.assign(mark.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+    return mark;
   };
   // Over the part under the cursor, with its name under it, where nothing is said, towards the side with more room.
   const placeSpot = (part) => {
@@ -179,7 +191,7 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
       else return false;
     }),
   });
-  return { node, room, paint, draw, strip, narrow: () => half < 620 };
+  return { node, room, paint, draw, strip };
 }
 
 // The pixels that the longest word needs, and the longest note under one.

@@ -122,11 +122,9 @@ export const STEPS = `
   border-radius: 6px; margin-right: 4px; min-height: max(32px, var(--tl-target));
 }
 @container (max-width: 999px) {
-  .tl-machine .tl-near .tl-back { flex-wrap: wrap; gap: 4px 12px; }
-  .tl-machine .tl-near .tl-crumbs { display: contents; }
-  .tl-machine .tl-near .tl-crumbs span::before { content: none; }
-  .tl-machine .tl-near .tl-crumbs :is(span, [aria-label]) { order: 1; }
-  .tl-machine .tl-near .tl-crumbs span { flex: 1 0 calc(100% - 130px); }
+  .tl-machine .tl-near .tl-back { gap: 12px; }
+  .tl-machine .tl-near .tl-both { grid-template-columns: minmax(0, 1fr); gap: 6px; }
+  .tl-machine .tl-near .tl-back .tl-long { display: none; }
   .tl-machine .tl-crumbs button:nth-of-type(4) { margin-left: auto; }
   .tl-machine .tl-scores { grid-template-columns: minmax(0, 1fr); grid-auto-flow: row; }
   .tl-machine .tl-legend { grid: auto auto / auto-flow; justify-content: space-between; padding: 0 8px 6px 7em; }
@@ -144,7 +142,10 @@ export const STEPS = `
   .tl-machine .tl-updown i { height: 14px; width: max(1px, 100% * var(--tl-v)); }
 }
 @container (max-width: 619px) {
-  .tl-machine .tl-near .tl-both { grid-template-columns: minmax(0, 1fr); gap: 6px; }
+  .tl-machine .tl-near .tl-crumbs { display: contents; }
+  .tl-machine .tl-near .tl-crumbs span::before { content: none; }
+  .tl-machine .tl-near .tl-crumbs :is(span, [aria-label]) { order: 1; }
+  .tl-machine .tl-near .tl-crumbs span { flex: 1 0 calc(100% - 130px); }
   .tl-machine .tl-crumbs span { font-size: 13px; line-height: 1.3; }
   .tl-machine .tl-lead { gap: 4px; }
   .tl-machine .tl-lead .tl-title { font-size: 20px; }

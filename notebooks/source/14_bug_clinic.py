@@ -585,7 +585,7 @@ assert only == ["scale_lost"]
 #
 # Nobody leads you now. Choose a number from 0 to 26 (you have met 0, 1, 3 to 5, 11 to 17, 19, 22 and 26), and go through the steps. First ask all tools but the twin:
 
-# %%
+# %% tolerance=1e-5
 number = 8
 yours = patients.load(names[number])
 for name, tool in [*tools.TOOLS.items()][:-1]:

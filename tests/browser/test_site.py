@@ -638,7 +638,9 @@ def test_a_lesson_has_one_edge_for_its_text_and_one_for_all_that_is_wide(page, s
     right = "all => all.filter(one => one.checkVisibility()).map(one => Math.round(one.getBoundingClientRect().right))"
     (text,) = {*page.locator("article section > p:not(:has(img))").evaluate_all(right)}
     (wide,) = {*page.locator(".exercise, .output.text_html:not(:has(.place)), .strip").evaluate_all(right)}
-    assert {*page.locator(".cell_input").evaluate_all(right)} == {text + 16, wide}, "with the ground's own edge"
+    beside = ".cell:has(> .cell_input pre.slim):has(> .cell_output:last-child > .output:only-child pre.slim)"
+    assert {*page.locator(f"{beside} > .cell_input").evaluate_all(right)} == {text + 16}, "with the ground's own edge"
+    assert {*page.locator(f".cell:not({beside}) > .cell_input").evaluate_all(right)} == {wide}
 
 
 def test_no_formula_is_wider_than_a_phone(page, site):

@@ -70,7 +70,7 @@ for name, x in (("before the first layer", bank[0]), ("after the last layer", ba
 # %% [markdown]
 # ## By hand
 #
-# A file of **safetensors** begins with eight bytes that say how long the header is. The header is JSON, and says for each tensor its name, its type, its shape, and where its numbers lie. Everything else is numbers, so nothing in such a file can run.
+# A file of **safetensors** begins with eight bytes that say how long the header is. The header is JSON, and says for each tensor its name, its type, its shape, and where its numbers lie. Everything else is numbers, so nothing in such a file can run, while some older formats of checkpoints can hold code.
 
 # %%
 import json
@@ -136,10 +136,10 @@ with torch.no_grad():
 # | family | what differs |
 # |---|---|
 # | BERT | each projection is that of an `nn.Linear`; post-norm; types; $\varepsilon = 10^{-12}$ |
-# | GPT-2 | the matrix of every projection is the transpose, applied as `x @ weight`; queries, keys and values come out of one of them |
-# | Llama, in Hugging Face's files | what RoPE turns together lies half a head apart, not side by side as in lesson 03 |
+# | GPT-2 | the matrix of every projection is the transpose of an `nn.Linear`'s, applied as `x @ weight`; queries, keys and values come out of one of them |
+# | Llama, in Hugging Face's files | the two features that RoPE turns together lie half a head apart, not side by side as in lesson 03 |
 #
-# If the matrix is square, a transpose raises no error. The next two exercises are about these families.
+# If the matrix is square, a forgotten transpose raises no error. The next two exercises are about these families.
 
 # %% [markdown]
 # **Exercise 1** (15 minutes, medium). GPT-2 holds W_Q, W_K and W_V side by side in one matrix, which is applied as `x @ weight + bias`. Take it apart into `n_parts` of equal size, each as an `nn.Linear` has it.
@@ -151,13 +151,13 @@ def split_fused_projection(weight, bias, n_parts):
 # %%
 exercises.split_fused_projection.check(split_fused_projection)
 # %% [markdown]
-# **Exercise 2** (find the bug; 25 minutes, hard). This is the first layer of a published model up to its first norm, computed out of its tensors for one text. No shape is wrong, but it was loaded wrongly in three ways. To each `word` vector belongs that of its type (a text that comes alone is of type 0). `x @ w_qkv` gives all queries, then all keys, then all values. Positions turn the features $i$ and $i + d_{head}/2$ of a head together; `rotate` turns $2i$ and $2i + 1$.
+# **Exercise 2** (find the bug; 25 minutes, hard). This is the first layer of a published model up to its first norm, computed out of its tensors for one text. No shape is wrong, but it was loaded wrongly in three ways. To each `word` vector belongs that of its type (a text that comes alone is of type 0). `x @ w_qkv` gives all queries, then all keys, then all values. The published model turns the features $i$ and $i + d_{head}/2$ of a head together; `rotate` turns $2i$ and $2i + 1$.
 
 # %% [markdown]
 # What was observed, compared with the original:
 # - before the layer, each vector is off by one and the same vector;
-# - with all types zero and one head, a text of one token agrees, and one of two tokens does not;
-# - with all types zero and two heads, even a text of one token does not agree.
+# - with a table of types that is all zero and one head, a text of one token agrees, and one of two tokens does not;
+# - with such a table and two heads, even a text of one token does not agree.
 
 # %% exercise="mend_loading"
 def mend_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
@@ -191,7 +191,7 @@ with torch.no_grad():
 print("padded, max difference < 1e-4:", (ours - theirs)[real].abs().max().item() < 1e-4)
 print("each alone, max difference < 1e-4:", (alone - theirs[real]).abs().max().item() < 1e-4)
 # %% [markdown]
-# And the other two families? Small random models will do: write each to a folder, as its authors would, and load it from there. In a new model all biases are 0 and the weights of all norms are 1, so a bias or a norm in the wrong place would change nothing. That is why we add noise to every parameter first.
+# And the other two families? Small random models will do: write each to a folder, as its authors would, and load it from there. In a new model all biases are 0 and the weights of all norms are 1, so two biases or the weights of two norms could be swapped, and nothing would change. That is why we add noise to every parameter first.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -248,7 +248,7 @@ sense = torch.arange(16) // 8  # eight of one sense, eight of the other
 heaps = {word: sum(senses.values(), ()) for word, senses in word_senses.SENSES.items()}
 words = {word: vectors_of(word, heap) for word, heap in heaps.items()}
 # %% [markdown]
-# Suppose that a gap is 0.03. Is that much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is as large. This is a **permutation test**. **Predict**: for which of the six words will the gap be larger than chance would give?
+# Suppose that a gap is 0.03. Is that much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is at least as large. This is a **permutation test**. **Predict**: for which of the six words will the gap be larger than chance would give?
 
 # %%
 def by_chance(x, deals=1000):
@@ -491,7 +491,7 @@ for name, asked in sets.items():
 # Now rank the lessons by the best paragraph of each. In which place does the right one come? There are 23 questions in words that the lessons use, written before any search was tried. Another 23 ask the same in the words of somebody who has not read the lessons. They were written after the first set had been tried, and all of them are counted.
 
 # %% [markdown]
-# The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and the fewer paragraphs contain a word, the more it counts. **Predict** for both kinds of questions and both searches how often the right lesson comes first; a blind guess is right two or three times. A lesson in second place is better than one in ninth, so the mean of 1/place is printed, too, the **mean reciprocal rank**.
+# The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and the fewer paragraphs contain a word, the more it counts. **Predict** for both kinds of questions and both searches how often the right lesson comes first; a blind guess is right two or three times. It is better to find the right lesson in second place than in ninth, so the **mean reciprocal rank**, which is the mean of 1/place, is printed too.
 
 # %%
 from collections import Counter
@@ -568,7 +568,7 @@ for name, pool in pools.items():
     assert (alike > 0.999) == (name == "mean of the tokens")
 
 # %% [markdown]
-# Are these differences chance? Take the questions for which one of the two searches puts the right lesson further up. If both were equally good, each of these would fall on either side like a coin. Here p is the probability that coins favour the *model* at least as often; to count both directions, double it. Since 23 questions are few, p is computed for both sets together:
+# Now back to meaning against shared words: is the difference between these two searches chance? Take the questions for which one of the two searches puts the right lesson further up. If both were equally good, each of these would fall on either side like a coin. Here p is the probability that coins favour the *model* at least as often; to count both directions, double it. Since 23 questions are few, p is computed for both sets together:
 
 # %% tolerance=6
 def coins(a, b):
@@ -586,7 +586,7 @@ print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):
 assert coins(*further_up.tolist()) < 0.15
 
 # %% [markdown]
-# Both sets lean towards the vectors, and if we count the two together, coins would seldom lean so far. But how seldom depends on the paragraphs that are searched. When a random fifth of them is left out, p is often above 0.05. So the model is probably the better search, and 46 questions are too few to be sure of it.
+# Both sets lean towards the vectors, and if we count the two together, coins would seldom lean so far. But how seldom depends on the paragraphs that are searched. When a random fifth of them is left out, p is often above 0.05. So the questions speak for the model, but 46 of them are too few to be sure.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.
@@ -613,7 +613,7 @@ print(parts)
 #
 # - A checkpoint is a table of names and numbers. Loading is renaming, and sometimes transposing, splitting and reordering.
 # - A model that was loaded wrongly still runs. Compare it with the original, number by number, before you ask it anything.
-# - A small p says that there is a difference. What makes it is another question, and needs a control of its own.
+# - A small p says that chance alone would seldom give such a difference. What makes it is another question, and needs a control of its own.
 # - The vector of a word picks up the company that the word keeps, and so would that of another word in its place.
 
 # %% [markdown]
@@ -652,7 +652,7 @@ with torch.no_grad(), record_attention(model) as maps:
 weights = torch.cat(list(maps.values()))  # (layers, heads, T, T)
 widgets.heads(weights[:2], tokens, tokens)
 # %% [markdown]
-# One sentence is only an example. So we compute four scores on paragraphs of the lessons, each the mean weight that a token gives: to the token before it, to the one after it, to *[CLS]*, and to the same word elsewhere in the text. (What the special tokens themselves look at is not counted.)
+# One sentence is only an example. So we compute four scores on paragraphs of the lessons, each the mean weight that a token gives: to the token before it, to the one after it, to *[CLS]*, and to the same word elsewhere in the text. (What the special tokens look at is not counted, nor is a neighbour that is itself a special token.)
 
 # %%
 @torch.no_grad()
@@ -687,7 +687,7 @@ for name, score in zip(names, scores):
     print(f"{name}: head {layer}.{head} {score.max():.2f}, the median head {score.median():.2f}")
 assert scores[0].max() > 0.9 > 0.5 > scores[0].flatten().sort().values[-2]
 # %% [markdown]
-# In one head each token looks at the one before it and at nothing else, so this head's score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives about a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
+# In one head each token looks at the one before it and at almost nothing else, so this head's score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives about a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
 
 # %%
 print(*word_senses.REVERSED[0], "|", *word_senses.REVERSED[1])
@@ -715,7 +715,7 @@ print(f"distance {whole:.3f}; without head {layer}.{head} {without[head]:.2f} of
 print(f"without one of the others of its layer {min(others):.2f} to {max(others):.2f}")
 assert abs(without[head] - 1) < max(abs(share - 1) for share in others) < 0.3
 # %% [markdown]
-# Would this distance show it at all if the order were lost? There is a control that must come out as 0, because without its vectors of positions a model can't see any order:
+# Would this distance show it at all if the order were lost? There is a control that must come out as 0, because without its vectors of positions an encoder, which has no causal mask, can't see any order:
 
 # %%
 positions = model.positions.encoding.detach().clone()

@@ -124,6 +124,8 @@ test("a tree is scrolled to its last step and the whole steps before it that hav
   const scrolled = decoding.scrolledTo(columns, 340);
   assert.ok(columns[1].x < scrolled && scrolled < columns[2].x, "the third step and the last are seen whole");
   assert.ok(columns[3].x + columns[3].width - scrolled <= 340);
+  const end = columns[3].x + columns[3].width;
+  assert.equal(decoding.scrolledTo(columns, 200), end - 200, "where only the last has room, it ends at the edge");
   assert.ok(decoding.scrolledTo(columns, 100) < columns[3].x, "with too little room at least the last is seen");
 });
 

@@ -568,7 +568,9 @@ function fadeEdges(room) {
 export function scrolledTo(columns, room) {
   const end = columns.at(-1).x + columns.at(-1).width;
   if (end <= room) return 0;
-  return (columns.find(({ x }) => end - x + LEAD <= room) ?? columns.at(-1)).x - LEAD;
+  const last = columns.at(-1);
+  const first = columns.find(({ x }) => end - x + LEAD <= room);
+  return first && first !== last ? first.x - LEAD : Math.min(end - room, last.x - LEAD);
 }
 
 // The tree, and beside it or below it the bars of its last step.

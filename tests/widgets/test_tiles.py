@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
 
 from tests.support import DEVICE
 from tests.view_examples import tiles as example
@@ -59,3 +61,27 @@ def test_where_no_script_runs_the_tile_is_on_the_desk_with_which_the_view_opens(
     ]
     heads = [desk.index(name) for name in ("m", "ℓ", "×")]
     assert [desk[i + 1] for i in heads] == remembered
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_sheet_has_a_colour_for_each_score_that_is_the_paler_the_later_it_is_read(causal):
+    scores = torch.full((6, 6), 2.0)
+    names = [str(i) for i in range(6)]
+    ax = draw_tiles(scores, (names, names), tile=2, d_head=8, causal=causal, text=1024).axes[0]
+    cells = {one.get_xy(): one for one in ax.patches if one.get_gid() == "score"}
+    seen = {(s, t) for t in range(6) for s in range(6) if not causal or s <= t}
+    assert set(cells) == seen
+    assert sum(one.get_gid() == "score" for one in ax.patches) == len(seen), "no score is coloured twice"
+    tiles = example.walk(6, 6, 2, causal)
+    pale = [
+        {sum(to_rgb(cells[s, t].get_facecolor())) for t in rows for s in columns if (s, t) in seen}
+        for rows, columns in tiles
+    ]
+    here = min(range(len(tiles)), key=lambda i: min(pale[i]))
+    assert all(len(one) == 1 for one in pale)
+    (now,), read, coming = pale[here], set().union(*pale[:here]), set().union(*pale[here + 1 :])
+    assert now < min(read) <= max(read) < min(coming)
+    on_desk = [one for one in ax.patches if isinstance(one, Rectangle) and one.get_width() == 0.97 and one.get_fill()]
+    desk = [sum(to_rgb(one.get_facecolor())) for one in on_desk]
+    assert desk
+    assert desk == pytest.approx([now] * len(desk)), "the tile has the colours of the desk"

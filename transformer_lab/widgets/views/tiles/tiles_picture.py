@@ -1,13 +1,15 @@
-"""The picture of the tiles: a large dim sheet of scores, a small bright desk with a tile, and both to scale.
+"""The picture of the tiles: a large pale sheet of scores, a small bright desk with a tile, and both to scale.
 
 As in the page, the walk is in its middle: some tiles have been read, and the sums of one row are mended.
 """
 
+from itertools import product
 from math import sqrt
 
 import matplotlib
 import torch
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from torch import Tensor
@@ -18,7 +20,9 @@ from transformer_lab.widgets.views.cache.cache_picture import in_units
 
 SIDE, GAP = 6.0, 3.4  # of the square of all scores, and from the sheet to the desk, in scores
 Names = list[str]
+Colour = tuple[float, float, float]
 Tile = tuple[range, range]  # its queries and its keys
+HERE, READ, COMING = 1, 0.42, 0.17  # how much of its colour a score has on the sheet (as in tiles_picture.js)
 
 
 def draw_tiles(
@@ -34,7 +38,7 @@ def draw_tiles(
     with matplotlib.rc_context(THEME | {"hatch.color": PAPER["edge"]}):
         drawing = Figure(figsize=(9.5, 3.8), layout="constrained")
         ax = drawing.subplots()
-        draw_sheet(ax, names, walk, step, causal)
+        draw_sheet(ax, scores, names, walk, step, causal)
         left, wide = S + GAP, len(keys)
         draw_desk(ax, left, len(here), wide + 5.2, tile_bytes(tile, d_head))
         for y, t in enumerate(here):
@@ -61,19 +65,14 @@ def amid(walk: list[Tile]) -> int:
     return next((i for i in range(len(walk) // 2, len(walk)) if walk[i][1].start), 0)
 
 
-def draw_sheet(ax: Axes, names: tuple[Names, Names], walk: list[Tile], step: int, causal: bool) -> None:
-    """Draw the dim sheet: its tiles, hatched where the future is, ticked where they were read, and the window."""
-    T, S = map(len, names)
+def draw_sheet(ax: Axes, scores: Tensor, names: tuple[Names, Names], walk: list[Tile], step: int, causal: bool) -> None:
+    """Draw the pale sheet: its scores, hatched where the future is, ticked where they were read, and the window."""
+    T, S = scores.shape
     ax.add_patch(Rectangle((0, 0), S, T, facecolor=PAPER["slab"], linewidth=0))
     for t in range(T if causal else 0):
         ax.add_patch(Rectangle((t + 1, t), S - t - 1, 1, fill=False, hatch="////", linewidth=0))
-    for i, (here, keys) in enumerate(walk):
-        box = ax.add_patch(Rectangle((keys.start, here.start), len(keys), len(here), fill=i == step, linewidth=0.8))
-        box.set_edgecolor(PAPER["edge"])
-        if i == step:
-            box.set(facecolor=PAPER["paper"], edgecolor=INK, linewidth=2.5, zorder=2)
-        if i < step:
-            ax.text(keys.start + len(keys) / 2, here.start + len(here) / 2, "✓", ha="center", va="center", color=GREY)
+    for i, tile in enumerate(walk):
+        draw_tile(ax, scores, tile, HERE if i == step else READ if i < step else COMING, causal)
     for t, name in enumerate(names[0]):
         ax.text(-0.2, t + 0.5, brief(name), ha="right", va="center", family="serif", size=9, parse_math=False)
     for s, key in enumerate(names[1]):
@@ -82,6 +81,32 @@ def draw_sheet(ax: Axes, names: tuple[Names, Names], walk: list[Tile], step: int
     rows, keys = walk[step]
     for y, end in ((rows.start, 0), (rows.stop, len(rows))):
         ax.plot([keys.stop, S + GAP - 2.2], [y, end], color=INK, linewidth=0.8)
+
+
+def draw_tile(ax: Axes, scores: Tensor, tile: Tile, strength: float, causal: bool) -> None:
+    """Draw a tile of the sheet, with so much of the colours of those scores that are not of the future."""
+    here, keys = tile
+    for t, s in product(here, keys):
+        if not causal or s <= t:
+            colour = mixed(colour_of(scores[t, s].item(), scores.abs().max().item()), strength)
+            ax.add_patch(Rectangle((s, t), 1, 1, facecolor=colour, linewidth=0, gid="score"))
+    box = ax.add_patch(Rectangle((keys.start, here.start), len(keys), len(here), fill=False, linewidth=0.8))
+    box.set_edgecolor(PAPER["edge"])
+    if strength == HERE:
+        box.set(edgecolor=INK, linewidth=2.5, zorder=2)
+    if strength == READ:
+        ax.text(keys.start + len(keys) / 2, here.start + len(here) / 2, "✓", ha="center", va="center", color=GREY)
+
+
+def colour_of(score: float, most: float) -> Colour:
+    """Red below 0 and blue above."""
+    return to_rgb(matplotlib.colormaps["RdBu"](0.5 + score / (most or 1) / 2))
+
+
+def mixed(colour: Colour, share: float) -> Colour:
+    """Paper with a share of a colour."""
+    red, green, blue = (c + (part - c) * share for c, part in zip(to_rgb(PAPER["paper"]), colour, strict=True))
+    return red, green, blue
 
 
 def draw_desk(ax: Axes, left: float, rows: int, wide: float, bytes_: int) -> None:
@@ -110,9 +135,9 @@ def draw_score(ax: Axes, x: float, y: float, score: float | None, most: float) -
     if score is None:
         ax.add_patch(Rectangle((x, y), 0.97, 0.97, fill=False, hatch="////", linewidth=0))
         return
-    colour = matplotlib.colormaps["RdBu"](0.5 + score / (most or 1) / 2)
+    colour = colour_of(score, most)
     ax.add_patch(Rectangle((x, y), 0.97, 0.97, facecolor=colour, linewidth=0))
-    light = sum(part * share for part, share in zip(colour, (0.3, 0.59, 0.11), strict=False)) > 0.5
+    light = sum(part * share for part, share in zip(colour, (0.3, 0.59, 0.11), strict=True)) > 0.5
     text = f"{score:.2f}".replace("-", "−")
     ax.text(x + 0.48, y + 0.5, text, ha="center", va="center", size=7, color="black" if light else "white")
 

@@ -241,7 +241,7 @@ for number in (4, 15, 19):
     print(f"number {number}:", tools.by_heart(patients.load(names[number])), "\n")
 
 # %% [markdown]
-# Number 15 applies a softmax twice, and the loss of probabilities between 0 and 1 can't become small. Number 19 erases its gradients before it uses them. Number 4 is of another kind: it does learn, and then it can't *say* what it has learned. Its softmax runs over the queries, and a pass that uses the cache has only one, so every weight is 1.
+# Number 15 applies a softmax twice, and the loss of probabilities between 0 and 1 can't become small. Number 19 erases its gradients before it uses them. Number 4 is of another kind: its loss becomes small, and then it can't *say* what it has learned. Its softmax runs over the queries, and a pass that uses the cache has only one, so every weight is 1. Even without a cache it would make mistakes, because in training the later queries took their share of each key, and in writing there are none.
 #
 # So `by_heart` catches what doesn't learn, and if you let the model *write*, it also catches much of what a small loss hides. The loss alone does not.
 
@@ -537,7 +537,7 @@ assert only == ["scale_lost"]
 #
 # ![For each of the five steps, and for each of the four files, a disc for every bug, filled if the step sees it. None of the first four steps sees all the bugs of any file, and the twin sees all 27.](../img/14_steps.svg)
 #
-# So take the five steps in the order of their price. The first three are nearly free, the fourth is the widest net without a twin, and the fifth, with one, says where.
+# So take the five steps in the order of their price. The first three are nearly free, the fourth is the widest single net without a twin, and the fifth, with one, says where.
 
 # %% [markdown]
 # ## Remember
@@ -559,7 +559,7 @@ assert only == ["scale_lost"]
 # </details>
 #
 # <details><summary>3. How many comparisons does bisection need for 24 layers?</summary>
-# Five at most: each halves what remains, and 2 to the power of 5 is 32.
+# Five at most, once you know that the ends differ, because each halves what remains, and 2 to the power of 5 is 32.
 # </details>
 
 # %% [markdown]

@@ -5,10 +5,11 @@ exercise knows, the candidates are its cases, and the sentences are those of its
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from random import Random
+
+from results import lettered
 
 from transformer_lab.exercises.engine.cards import inline
 from transformer_lab.exercises.engine.running import Case
@@ -74,7 +75,7 @@ def what_gets_past(exercise: WriteTheTest) -> str:
 
 def question(exercise: WriteTheTest, one: Round, number: int) -> str:
     legend = "Another test" if number else "First: what gets past a test?"
-    boxes = "".join(box(exercise, letter, case, number) for letter, case in lettered(one))
+    boxes = "".join(box(exercise, letter, case, number) for letter, case in lettered(one.shown))
     asks = f"{exercise.name}: one of 4 wrong {exercise.candidate}s gets past a test. Which one do you take?"
     return (
         f'<fieldset class="which" data-which="{exercise.name}"><legend>{legend}</legend>'
@@ -85,10 +86,6 @@ def question(exercise: WriteTheTest, one: Round, number: int) -> str:
         f'data-send="exercise-{exercise.name}" data-asks="{escape(asks)}">Ask a friend</button></p>'
         f'<details><summary>which one, and why</summary><ul class="said-of">{answers(one)}</ul></details></fieldset>'
     )
-
-
-def lettered(one: Round) -> Iterator[tuple[str, Case]]:
-    return zip("ABCD", one.shown, strict=True)
 
 
 def box(exercise: WriteTheTest, letter: str, case: Case, number: int) -> str:
@@ -104,7 +101,7 @@ def sentence(case: Case) -> str:
 
 def answers(one: Round) -> str:
     rows = []
-    for letter, case in lettered(one):
+    for letter, case in lettered(one.shown):
         name, said = "This one is caught", "<p>The test says that it is wrong, and so it is.</p>"
         if case == one.missed:
             name = "right"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from random import Random
+from typing import TypeVar
 
 from drawn import Drawn, decimals_of, is_small
 from torch import Tensor
@@ -23,6 +24,7 @@ SHORT = 40  # letters of a value that stands in the call
 NARROW, SMALL = 8, 16  # letters in a row of results that stand side by side, on a phone, too
 GIVEN, CELLS = 60, 20  # numbers that are given, and that a result has, at most
 QUOTED = "A known mistake makes this. To whoever makes it, the check in a notebook says:"
+One = TypeVar("One")
 TOLD = {"greedy_decode", "beam_search"}  # whose cases say in words what the function does that they are given
 
 
@@ -119,7 +121,7 @@ def room_for(results: list[Choice]) -> str:
     return "narrow" if longest <= NARROW else "small" if longest <= SMALL else "wide"
 
 
-def lettered(results: list[Choice]) -> Iterator[tuple[str, Choice]]:
+def lettered(results: Iterable[One]) -> Iterator[tuple[str, One]]:
     return zip("ABCD", results, strict=False)
 
 

@@ -70,7 +70,7 @@ for name, x in (("before the first layer", bank[0]), ("after the last layer", ba
 # %% [markdown]
 # ## By hand
 #
-# A file of **safetensors** begins with eight bytes that say how long the header is. The header is JSON, and says for each tensor its name, its type, its shape, and where its numbers lie. Everything else is numbers, so nothing in such a file can run, while some older formats of checkpoints can hold code.
+# A file of **safetensors** begins with eight bytes that say how long the header is. The header is JSON, and says for each tensor its name, its type, its shape, and where its numbers lie. Everything else is numbers, so nothing in such a file can run, while an older format of checkpoints [can hold code](https://docs.pytorch.org/docs/stable/generated/torch.load.html).
 
 # %%
 import json

@@ -1,5 +1,5 @@
-// Which result is right, or what gets past a test? A press is an answer; by keys,
-// arrows choose and Enter answers. Nothing is solved by it: the code is written in a notebook.
+// Which result is right, or what gets past a test? A press is an answer; by keys, arrows choose and Enter answers.
+// Nothing is solved by it: the code is written in a notebook.
 
 import { element } from "./elements.js";
 import { record } from "./progress.js";
